@@ -1,0 +1,3 @@
+//! The `boulevard` program.
+
+fn main() {}

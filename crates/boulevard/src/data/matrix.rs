@@ -1,0 +1,327 @@
+//! Sample tables: dense `f32` or `f64`, or sparse rows. Each may own its values or borrow them from the caller.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+
+/// A dense table in row-major order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense<'a, T: Clone> {
+    values: Cow<'a, [T]>,
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a, T: Clone> Dense<'a, T> {
+    /// Takes or borrows `rows * columns` values.
+    pub fn new(values: impl Into<Cow<'a, [T]>>, rows: usize, columns: usize) -> Result<Self> {
+        let values = values.into();
+        match rows.checked_mul(columns) {
+            Some(size) if size == values.len() => Ok(Self { values, rows, columns }),
+            size => Err(Error::shape(format!("values of a {rows} x {columns} table"), size.unwrap_or(usize::MAX), values.len())),
+        }
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.values[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// All values, row by row.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+}
+
+/// Sparse rows (CSR): 64-bit offsets and column numbers, `f64` values; columns rise within a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csr<'a> {
+    offsets: Cow<'a, [usize]>,
+    indices: Cow<'a, [usize]>,
+    values: Cow<'a, [f64]>,
+    columns: usize,
+}
+
+impl<'a> Csr<'a> {
+    /// Checks and takes (or borrows) the three arrays. Row `i` is `offsets[i]..offsets[i + 1]`.
+    pub fn new(
+        offsets: impl Into<Cow<'a, [usize]>>,
+        indices: impl Into<Cow<'a, [usize]>>,
+        values: impl Into<Cow<'a, [f64]>>,
+        columns: usize,
+    ) -> Result<Self> {
+        let (offsets, indices, values) = (offsets.into(), indices.into(), values.into());
+        if offsets.first() != Some(&0) {
+            return Err(Error::data("sparse offsets must start with 0"));
+        }
+        if indices.len() != values.len() {
+            return Err(Error::shape("sparse column numbers, one per value", values.len(), indices.len()));
+        }
+        if *offsets.last().expect("not empty, checked above") != values.len() {
+            return Err(Error::shape("last sparse offset", values.len(), offsets[offsets.len() - 1]));
+        }
+        for (row, pair) in offsets.windows(2).enumerate() {
+            if pair[0] > pair[1] || pair[1] > values.len() {
+                return Err(Error::data(format!("sparse offsets must not fall: row {row} spans {}..{}", pair[0], pair[1])));
+            }
+            let row_indices = &indices[pair[0]..pair[1]];
+            if let Some(pair) = row_indices.windows(2).find(|pair| pair[0] >= pair[1]) {
+                return Err(Error::data(format!("sparse row {row}: column {} follows column {}; columns must rise", pair[1], pair[0])));
+            }
+            if let Some(&last) = row_indices.last()
+                && last >= columns
+            {
+                return Err(Error::data(format!("sparse row {row}: column {last} is outside the {columns} columns")));
+            }
+        }
+        Ok(Self { offsets, indices, values, columns })
+    }
+
+    /// Column numbers and values of one row.
+    pub fn row(&self, row: usize) -> (&[usize], &[f64]) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// Row offsets.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Column numbers of all values.
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// All stored values.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}
+
+/// The samples: one row each, one column per feature.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Matrix<'a> {
+    /// Double precision, dense.
+    F64(Dense<'a, f64>),
+    /// Single precision, dense.
+    F32(Dense<'a, f32>),
+    /// Sparse rows.
+    Sparse(Csr<'a>),
+}
+
+impl<'a> Matrix<'a> {
+    /// A dense `f64` table from row-major values, owned or borrowed.
+    pub fn dense(values: impl Into<Cow<'a, [f64]>>, rows: usize, columns: usize) -> Result<Self> {
+        Dense::new(values, rows, columns).map(Self::F64)
+    }
+
+    /// A dense `f32` table from row-major values, owned or borrowed.
+    pub fn dense_f32(values: impl Into<Cow<'a, [f32]>>, rows: usize, columns: usize) -> Result<Self> {
+        Dense::new(values, rows, columns).map(Self::F32)
+    }
+
+    /// A dense table from rows of equal length.
+    pub fn from_rows<R: AsRef<[f64]>>(rows: &[R]) -> Result<Self> {
+        let columns = rows.first().map_or(0, |row| row.as_ref().len());
+        let mut values = Vec::with_capacity(rows.len() * columns);
+        for (i, row) in rows.iter().enumerate() {
+            if row.as_ref().len() != columns {
+                return Err(Error::shape(format!("columns of row {i}"), columns, row.as_ref().len()));
+            }
+            values.extend_from_slice(row.as_ref());
+        }
+        Self::dense(values, rows.len(), columns)
+    }
+
+    /// Number of samples.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::F64(dense) => dense.rows,
+            Self::F32(dense) => dense.rows,
+            Self::Sparse(csr) => csr.offsets.len() - 1,
+        }
+    }
+
+    /// Number of features.
+    pub fn columns(&self) -> usize {
+        match self {
+            Self::F64(dense) => dense.columns,
+            Self::F32(dense) => dense.columns,
+            Self::Sparse(csr) => csr.columns,
+        }
+    }
+
+    /// Whether rows are stored sparsely.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self, Self::Sparse(_))
+    }
+
+    /// Calls `visit(column, value)` for every stored value of a row (for dense rows: all of them), in column order.
+    pub fn for_each(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
+        match self {
+            Self::F64(dense) => dense.row(row).iter().enumerate().for_each(|(j, &v)| visit(j, v)),
+            Self::F32(dense) => dense.row(row).iter().enumerate().for_each(|(j, &v)| visit(j, f64::from(v))),
+            Self::Sparse(csr) => {
+                let (indices, values) = csr.row(row);
+                indices.iter().zip(values).for_each(|(&j, &v)| visit(j, v));
+            }
+        }
+    }
+
+    /// One value; zero where a sparse row stores none.
+    pub fn get(&self, row: usize, column: usize) -> f64 {
+        match self {
+            Self::F64(dense) => dense.row(row)[column],
+            Self::F32(dense) => f64::from(dense.row(row)[column]),
+            Self::Sparse(csr) => {
+                let (indices, values) = csr.row(row);
+                indices.binary_search(&column).map_or(0.0, |place| values[place])
+            }
+        }
+    }
+
+    /// Writes one row into `out`, zeros included.
+    pub fn copy_row(&self, row: usize, out: &mut [f64]) {
+        assert_eq!(out.len(), self.columns(), "room for one row");
+        if self.is_sparse() {
+            out.fill(0.0);
+        }
+        self.for_each(row, |j, v| out[j] = v);
+    }
+
+    /// The rows in `rows`, as an owned table of the same kind.
+    pub fn select(&self, rows: &[usize]) -> Matrix<'static> {
+        fn gather<T: Clone>(dense: &Dense<'_, T>, rows: &[usize]) -> Dense<'static, T> {
+            let values: Vec<T> = rows.iter().flat_map(|&row| dense.row(row).iter().cloned()).collect();
+            Dense { values: Cow::Owned(values), rows: rows.len(), columns: dense.columns }
+        }
+        match self {
+            Self::F64(dense) => Matrix::F64(gather(dense, rows)),
+            Self::F32(dense) => Matrix::F32(gather(dense, rows)),
+            Self::Sparse(csr) => {
+                let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+                for &row in rows {
+                    let (row_indices, row_values) = csr.row(row);
+                    indices.extend_from_slice(row_indices);
+                    values.extend_from_slice(row_values);
+                    offsets.push(values.len());
+                }
+                Matrix::Sparse(Csr { offsets: offsets.into(), indices: indices.into(), values: values.into(), columns: csr.columns })
+            }
+        }
+    }
+
+    /// The same table with values of its own.
+    pub fn into_owned(self) -> Matrix<'static> {
+        fn own<T: Clone>(dense: Dense<'_, T>) -> Dense<'static, T> {
+            Dense { values: Cow::Owned(dense.values.into_owned()), rows: dense.rows, columns: dense.columns }
+        }
+        match self {
+            Self::F64(dense) => Matrix::F64(own(dense)),
+            Self::F32(dense) => Matrix::F32(own(dense)),
+            Self::Sparse(csr) => Matrix::Sparse(Csr {
+                offsets: Cow::Owned(csr.offsets.into_owned()),
+                indices: Cow::Owned(csr.indices.into_owned()),
+                values: Cow::Owned(csr.values.into_owned()),
+                columns: csr.columns,
+            }),
+        }
+    }
+
+    /// The same values in a dense `f64` table.
+    pub fn to_dense(&self) -> Matrix<'static> {
+        let (rows, columns) = (self.rows(), self.columns());
+        let mut values = vec![0.0; rows * columns];
+        for row in 0..rows {
+            self.copy_row(row, &mut values[row * columns..(row + 1) * columns]);
+        }
+        Matrix::F64(Dense { values: values.into(), rows, columns })
+    }
+
+    /// The same values in sparse rows; zeros are dropped.
+    pub fn to_sparse(&self) -> Matrix<'static> {
+        let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in 0..self.rows() {
+            self.for_each(row, |j, v| {
+                if v != 0.0 {
+                    indices.push(j);
+                    values.push(v);
+                }
+            });
+            offsets.push(values.len());
+        }
+        Matrix::Sparse(Csr { offsets: offsets.into(), indices: indices.into(), values: values.into(), columns: self.columns() })
+    }
+
+    /// Fails with the first NaN or infinity, naming its row and column.
+    pub fn check_finite(&self, what: &'static str) -> Result<()> {
+        // One branch-free pass first: a sum of `0 * v` is zero exactly when every value is finite.
+        let clean = match self {
+            Self::F64(dense) => dense.values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0,
+            Self::F32(dense) => dense.values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0,
+            Self::Sparse(csr) => csr.values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0,
+        };
+        if clean {
+            return Ok(());
+        }
+        for row in 0..self.rows() {
+            let mut bad = None;
+            self.for_each(row, |column, value| {
+                if !value.is_finite() && bad.is_none() {
+                    bad = Some((column, value));
+                }
+            });
+            if let Some((column, value)) = bad {
+                return Err(Error::NotFinite { what, found: value.to_string(), row, column });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_and_sparse_hold_the_same_values() {
+        let dense = Matrix::from_rows(&[[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]]).unwrap();
+        let sparse = dense.to_sparse();
+        assert_eq!(sparse.to_dense(), dense);
+        assert_eq!((sparse.rows(), sparse.columns(), sparse.get(0, 1), sparse.get(1, 2)), (2, 3, 0.0, 3.0));
+        assert_eq!(sparse.select(&[1, 0, 1]).to_dense(), dense.select(&[1, 0, 1]));
+    }
+
+    #[test]
+    fn borrowed_values_are_not_copied() {
+        let values = [1.0, 2.0];
+        let Matrix::F64(dense) = Matrix::dense(&values[..], 1, 2).unwrap() else { panic!("dense f64") };
+        assert!(std::ptr::eq(dense.values(), &values[..]));
+    }
+
+    #[test]
+    fn bad_values_are_named_with_their_place() {
+        let matrix = Matrix::from_rows(&[[1.0, 2.0], [3.0, f64::NAN]]).unwrap();
+        let message = matrix.check_finite("X").unwrap_err().to_string();
+        assert_eq!(message, "X contains NaN at row 1, column 1: only finite numbers are allowed");
+        assert!(Matrix::from_rows(&[[1.0], [f64::MAX]]).unwrap().check_finite("X").is_ok());
+    }
+
+    #[test]
+    fn malformed_sparse_tables_are_refused() {
+        let csr = |offsets: Vec<usize>, indices: Vec<usize>, values: Vec<f64>| Csr::new(offsets, indices, values, 3);
+        assert!(csr(vec![0, 2], vec![0, 2], vec![1.0, 2.0]).is_ok());
+        for bad in [
+            csr(vec![], vec![], vec![]),
+            csr(vec![1, 2], vec![0, 2], vec![1.0, 2.0]),
+            csr(vec![0, 3], vec![0, 2], vec![1.0, 2.0]),
+            csr(vec![0, 2], vec![2, 0], vec![1.0, 2.0]),
+            csr(vec![0, 2], vec![0, 3], vec![1.0, 2.0]),
+            csr(vec![0, 2, 1, 2], vec![0, 2], vec![1.0, 2.0]),
+            csr(vec![0, 9, 2], vec![0, 2], vec![1.0, 2.0]),
+        ] {
+            assert!(bad.is_err());
+        }
+    }
+}

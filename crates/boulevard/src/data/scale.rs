@@ -1,0 +1,5 @@
+//! Placeholder.
+/// Placeholder.
+pub struct Scaler;
+/// Placeholder.
+pub enum Scaling {}

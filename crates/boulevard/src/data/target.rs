@@ -1,0 +1,168 @@
+//! What is to be predicted: classes, numbers, or several labels at once.
+
+use crate::error::{Error, Result};
+
+/// A column of names, stored as codes into a list of distinct names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Categories {
+    codes: Vec<u32>,
+    names: Vec<String>,
+}
+
+impl Categories {
+    /// Codes into `names`; fails on a code without a name.
+    pub fn new(codes: Vec<u32>, names: Vec<String>) -> Result<Self> {
+        match codes.iter().find(|&&code| code as usize >= names.len()) {
+            Some(code) => Err(Error::data(format!("class code {code} has no name: there are {} names", names.len()))),
+            None => Ok(Self { codes, names }),
+        }
+    }
+
+    /// From one name per row. Names are ordered as numbers if all of them are numbers, else as text.
+    pub fn from_names<S: AsRef<str>>(rows: &[S]) -> Self {
+        let mut names: Vec<&str> = rows.iter().map(AsRef::as_ref).collect();
+        names.sort_unstable();
+        names.dedup();
+        let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse::<f64>().ok().filter(|v| v.is_finite())).collect();
+        if let Some(numbers) = numbers {
+            let mut order: Vec<usize> = (0..names.len()).collect();
+            order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]).then_with(|| names[a].cmp(names[b])));
+            names = order.into_iter().map(|i| names[i]).collect();
+        }
+        let place: std::collections::HashMap<&str, u32> = names.iter().enumerate().map(|(i, name)| (*name, i as u32)).collect();
+        let codes = rows.iter().map(|row| place[row.as_ref()]).collect();
+        Self { codes, names: names.into_iter().map(str::to_owned).collect() }
+    }
+
+    /// One code per row.
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// The distinct names, in code order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
+    }
+
+    /// Rows of each category.
+    pub fn counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.names.len()];
+        for &code in &self.codes {
+            counts[code as usize] += 1;
+        }
+        counts
+    }
+
+    /// The rows in `rows`, names kept.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        Self { codes: rows.iter().map(|&row| self.codes[row]).collect(), names: self.names.clone() }
+    }
+}
+
+/// A 0/1 table: one row per sample, one column per label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelMatrix {
+    values: Vec<bool>,
+    names: Vec<String>,
+    rows: usize,
+}
+
+impl LabelMatrix {
+    /// Row-major values with `names.len()` columns.
+    pub fn new(values: Vec<bool>, names: Vec<String>) -> Result<Self> {
+        if names.is_empty() {
+            return Err(Error::data("a label matrix needs at least one label"));
+        }
+        if values.len() % names.len() != 0 {
+            return Err(Error::shape("label matrix entries (a multiple of the number of labels)", names.len(), values.len() % names.len()));
+        }
+        let rows = values.len() / names.len();
+        Ok(Self { values, names, rows })
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are no samples.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The label names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// One sample's labels.
+    pub fn row(&self, row: usize) -> &[bool] {
+        &self.values[row * self.names.len()..(row + 1) * self.names.len()]
+    }
+
+    /// One label over all samples.
+    pub fn label(&self, label: usize) -> impl Iterator<Item = bool> + '_ {
+        self.values.iter().skip(label).step_by(self.names.len()).copied()
+    }
+
+    /// The samples in `rows`.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let values = rows.iter().flat_map(|&row| self.row(row).iter().copied()).collect();
+        Self { values, names: self.names.clone(), rows: rows.len() }
+    }
+}
+
+/// The column (or columns) to predict.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Nothing, as for one-class learning.
+    None,
+    /// One class per sample.
+    Classes(Categories),
+    /// One number per sample.
+    Real(Vec<f64>),
+    /// Any number of labels per sample.
+    Labels(LabelMatrix),
+}
+
+impl Target {
+    /// Number of samples, or `None` where there is no target.
+    pub fn len(&self) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::Classes(classes) => Some(classes.len()),
+            Self::Real(values) => Some(values.len()),
+            Self::Labels(labels) => Some(labels.len()),
+        }
+    }
+
+    /// The samples in `rows`.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Classes(classes) => Self::Classes(classes.select(rows)),
+            Self::Real(values) => Self::Real(rows.iter().map(|&row| values[row]).collect()),
+            Self::Labels(labels) => Self::Labels(labels.select(rows)),
+        }
+    }
+
+    /// What kind it is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::None => "no target",
+            Self::Classes(_) => "classes",
+            Self::Real(_) => "real numbers",
+            Self::Labels(_) => "a label matrix",
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Every way a call can fail, with the facts a user needs to mend it.
+
+use std::path::PathBuf;
+
+/// The result type of the whole library.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong: the place, what was found there, and what is allowed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter outside its range.
+    #[error("parameter `{name}` of {owner} must be {allowed}, got {found}")]
+    Parameter {
+        /// The field's name, as in the struct.
+        name: &'static str,
+        /// The learner or kernel it belongs to.
+        owner: &'static str,
+        /// What would be accepted.
+        allowed: String,
+        /// What was given.
+        found: String,
+    },
+    /// A NaN or an infinity in the data.
+    #[error("{what} contains {found} at row {row}, column {column}: only finite numbers are allowed")]
+    NotFinite {
+        /// Which array.
+        what: &'static str,
+        /// The value, as text (`NaN`, `inf`, `-inf`).
+        found: String,
+        /// 0-based row.
+        row: usize,
+        /// 0-based column.
+        column: usize,
+    },
+    /// Two things that must have the same size do not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// What was counted.
+        what: String,
+        /// The count that would fit.
+        expected: usize,
+        /// The count that was found.
+        found: usize,
+    },
+    /// Data that are well formed but cannot be learnt from.
+    #[error("{0}")]
+    Data(String),
+    /// A text file with a mistake in it.
+    #[error("{}:{line}: {message}", path.display())]
+    Parse {
+        /// The file (or `-` for standard input).
+        path: PathBuf,
+        /// 1-based line.
+        line: usize,
+        /// What was found and what is allowed.
+        message: String,
+    },
+    /// A file that as a whole cannot be used.
+    #[error("{}: {message}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The operating system refused to read or write.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's own words.
+        source: std::io::Error,
+    },
+    /// The memory limit does not hold even the smallest working set.
+    #[error("{what} needs {needed} bytes, but the memory limit is {allowed} bytes")]
+    Memory {
+        /// What needs the memory.
+        what: &'static str,
+        /// Bytes it needs at least.
+        needed: usize,
+        /// Bytes allowed.
+        allowed: usize,
+    },
+}
+
+impl Error {
+    /// Shorthand for [`Error::Data`].
+    pub fn data(message: impl Into<String>) -> Self {
+        Self::Data(message.into())
+    }
+
+    /// Shorthand for [`Error::File`].
+    pub fn file(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
+        Self::File { path: path.into(), message: message.into() }
+    }
+
+    /// Shorthand for [`Error::Io`].
+    pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Self::Io { path: path.into(), source }
+    }
+
+    /// Shorthand for [`Error::Parse`].
+    pub fn parse(path: impl Into<PathBuf>, line: usize, message: impl Into<String>) -> Self {
+        Self::Parse { path: path.into(), line, message: message.into() }
+    }
+
+    /// Shorthand for [`Error::Shape`].
+    pub fn shape(what: impl Into<String>, expected: usize, found: usize) -> Self {
+        Self::Shape { what: what.into(), expected, found }
+    }
+}

@@ -1,0 +1,13 @@
+//! Boulevard: support vector machines that are fast, exact to a certificate, and explain themselves.
+//!
+//! A boulevard is a wide street; a support vector machine looks for the widest street between classes.
+
+pub mod check;
+pub mod data;
+pub mod error;
+pub mod metrics;
+pub mod observe;
+pub mod random;
+pub mod simd;
+
+pub use error::{Error, Result};

@@ -1,0 +1,142 @@
+//! Watching and stopping long work: the library itself never prints and never sleeps.
+//!
+//! A [`Context`] travels with every fit. Long loops ask it a few hundred times a second whether to go on; a fit that is stopped returns
+//! what it has, with the [`StopReason`].
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::simd::Isa;
+
+/// Why a solver stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The tolerance was reached.
+    #[default]
+    Converged,
+    /// The iteration limit was reached first.
+    MaxIterations,
+    /// The time limit was reached first.
+    TimeLimit,
+    /// The caller asked to stop.
+    Interrupted,
+}
+
+impl StopReason {
+    /// 0 converged, 1 iteration limit, 2 time limit, 3 interrupted.
+    pub fn code(self) -> i32 {
+        self as i32
+    }
+
+    /// The worse of two reasons, for work made of parts.
+    pub fn worst(self, other: Self) -> Self {
+        if self.code() >= other.code() { self } else { other }
+    }
+}
+
+/// One report of how far the work has come.
+#[derive(Clone, Debug)]
+pub struct Progress<'a> {
+    /// What is being done, for example `solve` or `cross-validate`.
+    pub stage: &'a str,
+    /// Steps done in this stage.
+    pub done: u64,
+    /// Steps in all, where that is known.
+    pub total: Option<u64>,
+    /// The solver's current KKT violation, where there is one.
+    pub violation: Option<f64>,
+    /// The tolerance that the violation has to reach.
+    pub tolerance: Option<f64>,
+}
+
+/// Receives progress; `ControlFlow::Break` stops the work.
+pub trait Observer: Sync {
+    /// Called from the working threads, at most some hundred times a second.
+    fn on_progress(&self, progress: &Progress<'_>) -> ControlFlow<()>;
+}
+
+/// An observer that only carries a flag: set it from another thread or a signal handler to stop the work.
+#[derive(Debug, Default)]
+pub struct StopFlag(AtomicBool);
+
+impl StopFlag {
+    /// Asks the work to stop.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a stop was asked for.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Observer for StopFlag {
+    fn on_progress(&self, _: &Progress<'_>) -> ControlFlow<()> {
+        if self.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// What a fit may use and who watches it.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Receives progress and may stop the work.
+    pub observer: Option<&'a dyn Observer>,
+    /// Threads to use, at least 1. Results do not depend on it.
+    pub threads: usize,
+    /// When to stop with [`StopReason::TimeLimit`].
+    pub deadline: Option<Instant>,
+    /// Bytes that caches and work space may take.
+    pub memory: Option<usize>,
+    /// Vector instructions to use.
+    pub isa: Isa,
+}
+
+impl Default for Context<'_> {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Self { observer: None, threads, deadline: None, memory: None, isa: Isa::detect() }
+    }
+}
+
+impl<'a> Context<'a> {
+    /// A context with one thread.
+    pub fn single() -> Self {
+        Self { threads: 1, ..Self::default() }
+    }
+
+    /// The same context with another number of threads.
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
+    }
+
+    /// The same context, stopping after `limit`.
+    pub fn with_time_limit(self, limit: Duration) -> Self {
+        Self { deadline: Instant::now().checked_add(limit), ..self }
+    }
+
+    /// The same context with an observer.
+    pub fn with_observer(self, observer: &'a dyn Observer) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    /// Reports progress; answers with a reason if the work must stop.
+    pub fn check(&self, progress: &Progress<'_>) -> Option<StopReason> {
+        if let Some(observer) = self.observer
+            && observer.on_progress(progress).is_break()
+        {
+            return Some(StopReason::Interrupted);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Some(StopReason::TimeLimit),
+            _ => None,
+        }
+    }
+
+    /// [`Context::check`] for a stage of `total` equal steps, `done` of them finished.
+    pub fn step(&self, stage: &str, done: usize, total: usize) -> Option<StopReason> {
+        self.check(&Progress { stage, done: done as u64, total: Some(total as u64), violation: None, tolerance: None })
+    }
+}
