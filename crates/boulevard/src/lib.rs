@@ -5,8 +5,10 @@
 pub mod check;
 pub mod data;
 pub mod error;
+pub mod kernel;
 pub mod metrics;
 pub mod observe;
+pub mod parallel;
 pub mod random;
 pub mod simd;
 

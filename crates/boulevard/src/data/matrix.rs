@@ -83,6 +83,11 @@ impl<'a> Csr<'a> {
         (&self.indices[range.clone()], &self.values[range])
     }
 
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// Row offsets.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets

@@ -1,4 +1,13 @@
-//! Vector instructions, chosen at run time.
+//! Vector instructions, chosen at run time, and the inner loops written with them.
+//!
+//! [`tile`] computes blocks of kernel values, [`sweep`] the solver's passes over all samples. Both are safe code over the vectors of
+//! `vector.rs`, compiled once for each instruction set.
+
+pub mod sweep;
+pub mod tile;
+mod vector;
+
+pub use vector::{Job, Real, Simd};
 
 /// A set of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +23,39 @@ pub enum Isa {
 impl Isa {
     /// The best set that this machine has.
     pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+            {
+                return Self::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Self::Avx2;
+            }
+        }
         Self::Portable
+    }
+
+    /// All sets that this machine has.
+    pub fn available() -> impl Iterator<Item = Self> {
+        [Self::Portable, Self::Avx2, Self::Avx512].into_iter().filter(|&isa| isa <= Self::detect())
+    }
+
+    /// Values of `T` in one panel: tables are packed and rows are padded to a multiple of this.
+    pub fn lanes<T: Real>(self) -> usize {
+        struct Lanes;
+        impl<T: Real> Job<T> for Lanes {
+            type Output = usize;
+            #[inline(always)]
+            fn run<S: Simd<T>>(self, _: S) -> usize {
+                S::LANES
+            }
+        }
+        T::dispatch(self, Lanes)
     }
 }

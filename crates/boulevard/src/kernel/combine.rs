@@ -1,0 +1,175 @@
+//! Kernel rows made from others: a given matrix, weighted sums, normalised values.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::rows::KernelRows;
+use crate::data::Matrix;
+use crate::error::{Error, Result};
+use crate::simd::Real;
+
+/// A matrix of kernel values that is already there.
+pub(super) struct GivenRows<'a> {
+    values: Values<'a>,
+    rows: usize,
+    columns: usize,
+}
+
+enum Values<'a> {
+    /// Row `r` of the kernel is row `r` of the table.
+    Rows(&'a Matrix<'a>),
+    /// Row `r` of the kernel is column `support[r]` of the table.
+    Columns(&'a Matrix<'a>, Vec<usize>),
+    /// Row-major values.
+    Block(Cow<'a, [f64]>),
+}
+
+impl<'a> GivenRows<'a> {
+    pub(super) fn square(x: &'a Matrix<'_>) -> Self {
+        Self { values: Values::Rows(x), rows: x.rows(), columns: x.columns() }
+    }
+
+    pub(super) fn transposed(x: &'a Matrix<'_>, support: &[usize]) -> Self {
+        Self { values: Values::Columns(x, support.to_vec()), rows: support.len(), columns: x.rows() }
+    }
+
+    pub(super) fn block(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
+        if values.len() != rows * columns {
+            return Err(Error::shape(format!("values of a {rows} x {columns} kernel block"), rows * columns, values.len()));
+        }
+        match values.iter().position(|v| !v.is_finite()) {
+            Some(place) => {
+                let (row, column) = (place / columns, place % columns);
+                Err(Error::NotFinite { what: "the kernel matrix", found: values[place].to_string(), row, column })
+            }
+            None => Ok(Self { values: Values::Block(values.into()), rows, columns }),
+        }
+    }
+}
+
+impl<T: Real> KernelRows<T> for GivenRows<'_> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
+        for (&row, out) in rows.iter().zip(out) {
+            match &self.values {
+                Values::Rows(Matrix::F64(dense)) => {
+                    out.iter_mut().zip(&dense.row(row)[columns.clone()]).for_each(|(to, &v)| *to = T::from_f64(v));
+                }
+                Values::Rows(x) => {
+                    out[..columns.len()].fill(T::default());
+                    x.for_each(row, |column, value| {
+                        if columns.contains(&column) {
+                            out[column - columns.start] = T::from_f64(value);
+                        }
+                    });
+                }
+                Values::Columns(x, support) => {
+                    out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = T::from_f64(x.get(c, support[row])));
+                }
+                Values::Block(values) => {
+                    let row = &values[row * self.columns..(row + 1) * self.columns];
+                    out.iter_mut().zip(&row[columns.clone()]).for_each(|(to, &v)| *to = T::from_f64(v));
+                }
+            }
+        }
+    }
+
+    fn accuracy(&self) -> f64 {
+        let largest = match &self.values {
+            Values::Rows(x) | Values::Columns(x, _) => {
+                let mut largest: f64 = 0.0;
+                for row in 0..x.rows() {
+                    x.for_each(row, |_, v| largest = largest.max(v.abs()));
+                }
+                largest
+            }
+            Values::Block(values) => values.iter().fold(0.0, |largest: f64, v| largest.max(v.abs())),
+        };
+        T::ROUNDING * largest
+    }
+}
+
+/// `sum_k weight_k K_k`
+pub(super) struct SumRows<'a, T> {
+    parts: Vec<(f64, Box<dyn KernelRows<T> + 'a>)>,
+}
+
+impl<'a, T: Real> SumRows<'a, T> {
+    pub(super) fn new(parts: Vec<(f64, Box<dyn KernelRows<T> + 'a>)>) -> Self {
+        Self { parts }
+    }
+}
+
+impl<T: Real> KernelRows<T> for SumRows<'_, T> {
+    fn rows(&self) -> usize {
+        self.parts[0].1.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.parts[0].1.columns()
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
+        let width = out.iter().map(|row| row.len()).max().unwrap_or(0);
+        let mut buffer = vec![T::default(); rows.len() * width];
+        let mut sums = vec![0.0; rows.len() * width];
+        for (weight, part) in &self.parts {
+            let mut slices: Vec<&mut [T]> = buffer.chunks_exact_mut(width.max(1)).collect();
+            part.fill(rows, columns.clone(), &mut slices);
+            sums.iter_mut().zip(&buffer).for_each(|(sum, value)| *sum += weight * value.to_f64());
+        }
+        for (out, sums) in out.iter_mut().zip(sums.chunks_exact(width.max(1))) {
+            out.iter_mut().zip(sums).for_each(|(to, &sum)| *to = T::from_f64(sum));
+        }
+    }
+
+    fn accuracy(&self) -> f64 {
+        self.parts.iter().map(|(weight, part)| weight.abs() * (part.accuracy() + T::ROUNDING)).sum()
+    }
+}
+
+/// `K_ij / sqrt(K_ii K_jj)`
+pub(super) struct NormalizedRows<'a, T> {
+    inner: Box<dyn KernelRows<T> + 'a>,
+    row_scale: Vec<f64>,
+    column_scale: Vec<f64>,
+}
+
+impl<'a, T: Real> NormalizedRows<'a, T> {
+    pub(super) fn new(inner: Box<dyn KernelRows<T> + 'a>, row_diagonal: &[f64], column_diagonal: &[f64]) -> Self {
+        // A sample with k(x, x) = 0 is similar to nothing: its values become 0 instead of NaN.
+        let scale = |diagonal: &[f64]| diagonal.iter().map(|&v| if v > 0.0 { 1.0 / v.sqrt() } else { 0.0 }).collect();
+        Self { inner, row_scale: scale(row_diagonal), column_scale: scale(column_diagonal) }
+    }
+}
+
+impl<T: Real> KernelRows<T> for NormalizedRows<'_, T> {
+    fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.inner.columns()
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
+        self.inner.fill(rows, columns.clone(), out);
+        for (&row, out) in rows.iter().zip(out) {
+            for (to, scale) in out.iter_mut().zip(&self.column_scale[columns.clone()]) {
+                *to = T::from_f64(to.to_f64() * scale * self.row_scale[row]);
+            }
+        }
+    }
+
+    fn accuracy(&self) -> f64 {
+        let largest = |scale: &[f64]| scale.iter().fold(0.0, |a: f64, b| a.max(*b));
+        self.inner.accuracy() * largest(&self.row_scale) * largest(&self.column_scale) + 2.0 * T::ROUNDING
+    }
+}

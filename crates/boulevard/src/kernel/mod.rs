@@ -1,0 +1,16 @@
+//! Kernels: how similar two samples are.
+//!
+//! [`Kernel`] says which function and with which parameters. [`KernelRows`] computes its values in blocks; [`rows`] and [`cross`] choose
+//! the fastest way for the kernel and the table at hand (packed tiles, sparse rows, a given matrix, combinations of these).
+
+mod combine;
+mod function;
+mod pack;
+mod rows;
+mod sparse;
+
+#[cfg(test)]
+mod tests;
+
+pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
+pub use rows::{KernelRows, cross, diagonal, rows};

@@ -1,0 +1,290 @@
+//! Dense tables in the layouts that tiles read, and kernel rows from them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::rows::KernelRows;
+use super::{Kernel, function::Gamma};
+use crate::data::Matrix;
+use crate::simd::tile::{self, Combine, Finish, Formula, Panels, Queries, TILE_ROWS};
+use crate::simd::{Isa, Real};
+
+/// How a kernel becomes a tile formula: shift and scale the data, then apply the formula.
+pub(super) struct Recipe<T> {
+    pub formula: Formula<T>,
+    /// Factor of the (centred) data.
+    scale: f64,
+    /// Whether distances matter only: then the data may be centred, and start values are `-|x|^2 / 2`.
+    distance: bool,
+}
+
+impl<T> Recipe<T> {
+    pub(super) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    pub(super) fn is_distance(&self) -> bool {
+        self.distance
+    }
+}
+
+/// The recipe of a kernel with a tile formula; `None` for the others.
+pub(super) fn recipe<T: Real>(kernel: &Kernel) -> Option<Recipe<T>> {
+    let number = |gamma: &Gamma| gamma.value().expect("gamma was resolved");
+    let real = T::from_f64;
+    let product = |finish| Recipe { formula: Formula { combine: Combine::Product, finish }, scale: 1.0, distance: false };
+    let distance = |finish, scale| Recipe { formula: Formula { combine: Combine::Product, finish }, scale, distance: true };
+    let log2_e = std::f64::consts::LOG2_E;
+    Some(match kernel {
+        Kernel::Linear => product(Finish::Identity),
+        Kernel::Poly { degree, gamma, coef0 } => {
+            product(Finish::Power { scale: real(number(gamma)), shift: real(*coef0), degree: *degree })
+        }
+        Kernel::Sigmoid { gamma, coef0 } => product(Finish::Tanh { scale: real(number(gamma)), shift: real(*coef0) }),
+        Kernel::Rbf { gamma } => distance(Finish::Exp2, (2.0 * number(gamma) * log2_e).sqrt()),
+        Kernel::Epanechnikov { gamma, degree } => {
+            distance(Finish::Epanechnikov { scale: real(1.0), degree: *degree }, number(gamma).sqrt())
+        }
+        Kernel::Multiquadric { gamma, coef0 } => {
+            distance(Finish::Multiquadric { scale: real(1.0), shift: real(coef0 * coef0) }, number(gamma).sqrt())
+        }
+        Kernel::InverseMultiquadric { gamma, coef0 } => {
+            distance(Finish::InverseMultiquadric { scale: real(1.0), shift: real(coef0 * coef0) }, number(gamma).sqrt())
+        }
+        // Both sums are homogeneous: scaling the data scales the exponent.
+        Kernel::Laplacian { gamma } => Recipe {
+            formula: Formula { combine: Combine::Distance, finish: Finish::Exp2Negated },
+            scale: number(gamma) * log2_e,
+            distance: false,
+        },
+        Kernel::ChiSquared { gamma } => Recipe {
+            formula: Formula { combine: Combine::ChiSquared, finish: Finish::Exp2Negated },
+            scale: number(gamma) * log2_e,
+            distance: false,
+        },
+        Kernel::Precomputed | Kernel::Sum { .. } | Kernel::Normalized { .. } | Kernel::Custom(_) => return None,
+    })
+}
+
+/// The point that distance kernels are centred on: the column means of `x`, or nothing where centring is not allowed.
+pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>) -> Vec<f64> {
+    let mut mean = vec![0.0; x.columns()];
+    if recipe.distance && x.rows() > 0 {
+        for row in 0..x.rows() {
+            x.for_each(row, |j, v| mean[j] += v);
+        }
+        mean.iter_mut().for_each(|m| *m /= x.rows() as f64);
+        // Values so large that their sum overflows: leave them where they are.
+        if mean.iter().any(|m| !m.is_finite()) {
+            mean.fill(0.0);
+        }
+    }
+    mean
+}
+
+/// Rows of a table after centring and scaling, row-major, with their start values.
+pub(super) struct Table<T> {
+    values: Vec<T>,
+    starts: Vec<T>,
+    dimensions: usize,
+}
+
+impl<T: Real> Table<T> {
+    pub(super) fn new(recipe: &Recipe<T>, center: &[f64], x: &Matrix<'_>) -> Self {
+        let (rows, dimensions) = (x.rows(), x.columns());
+        let mut values = vec![T::default(); rows * dimensions];
+        let mut starts = vec![T::default(); rows];
+        for (row, (to, start)) in values.chunks_exact_mut(dimensions).zip(&mut starts).enumerate() {
+            match x {
+                Matrix::F64(dense) => {
+                    for ((to, &v), c) in to.iter_mut().zip(dense.row(row)).zip(center) {
+                        *to = T::from_f64((v - c) * recipe.scale);
+                    }
+                }
+                Matrix::F32(dense) => {
+                    for ((to, &v), c) in to.iter_mut().zip(dense.row(row)).zip(center) {
+                        *to = T::from_f64((f64::from(v) - c) * recipe.scale);
+                    }
+                }
+                Matrix::Sparse(_) => {
+                    for (to, c) in to.iter_mut().zip(center) {
+                        *to = T::from_f64(-c * recipe.scale);
+                    }
+                    x.for_each(row, |j, v| to[j] = T::from_f64((v - center[j]) * recipe.scale));
+                }
+            }
+            if recipe.distance {
+                // From the rounded values, so that the distance of a row to itself is zero up to one rounding.
+                *start = T::from_f64(-0.5 * to.iter().map(|v| v.to_f64() * v.to_f64()).sum::<f64>());
+            }
+        }
+        Self { values, starts, dimensions }
+    }
+
+    fn row(&self, row: usize) -> &[T] {
+        &self.values[row * self.dimensions..(row + 1) * self.dimensions]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Interleaves up to four rows as a tile reads them; missing rows are zeros.
+    fn interleave(&self, rows: &[usize], values: &mut [T], starts: &mut [T]) {
+        values.fill(T::default());
+        starts.fill(T::default());
+        for (r, &row) in rows.iter().enumerate() {
+            starts[r] = self.starts[row];
+            for (group, &value) in values.as_chunks_mut::<TILE_ROWS>().0.iter_mut().zip(self.row(row)) {
+                group[r] = value;
+            }
+        }
+    }
+
+    /// The rows as panels.
+    pub(super) fn pack(&self, isa: Isa) -> Packed<T> {
+        let lanes = isa.lanes::<T>();
+        let panels = self.len().div_ceil(lanes);
+        let size = self.dimensions * lanes;
+        let mut values = vec![T::default(); panels * size];
+        let mut starts = vec![T::default(); panels * lanes];
+        starts[..self.len()].copy_from_slice(&self.starts);
+        for (p, panel) in values.chunks_exact_mut(size.max(1)).enumerate() {
+            let rows = p * lanes..((p + 1) * lanes).min(self.len());
+            for (c, row) in rows.enumerate() {
+                for (k, &value) in self.row(row).iter().enumerate() {
+                    panel[k * lanes + c] = value;
+                }
+            }
+        }
+        Packed { values, starts, dimensions: self.dimensions, lanes }
+    }
+}
+
+/// Columns in panels, padded to whole panels.
+pub(super) struct Packed<T> {
+    values: Vec<T>,
+    starts: Vec<T>,
+    dimensions: usize,
+    lanes: usize,
+}
+
+impl<T: Real> Packed<T> {
+    /// The panels of `columns`, which must begin at a panel; the last one may be cut.
+    fn range(&self, columns: Range<usize>) -> Panels<'_, T> {
+        assert!(columns.start % self.lanes == 0, "columns begin at a panel");
+        let panels = columns.start / self.lanes..columns.end.div_ceil(self.lanes);
+        let size = self.dimensions * self.lanes;
+        Panels {
+            values: &self.values[panels.start * size..panels.end * size],
+            starts: &self.starts[panels.start * self.lanes..panels.end * self.lanes],
+            dimensions: self.dimensions,
+        }
+    }
+}
+
+/// Kernel values by tiles: queries from one table, columns from another (or the same).
+pub(super) struct PackedRows<T> {
+    formula: Formula<T>,
+    queries: Arc<Table<T>>,
+    columns: Packed<T>,
+    len: usize,
+    accuracy: f64,
+    isa: Isa,
+}
+
+impl<T: Real> PackedRows<T> {
+    /// Rows of `rows` against columns of `columns`; `None` means the same table.
+    pub(super) fn new(recipe: &Recipe<T>, rows: &Matrix<'_>, columns: Option<&Matrix<'_>>, isa: Isa) -> Self {
+        let center = center(recipe, rows);
+        let queries = Table::new(recipe, &center, rows);
+        let other = columns.map(|columns| Table::new(recipe, &center, columns));
+        let table = other.as_ref().unwrap_or(&queries);
+        let (columns, len) = (table.pack(isa), table.len());
+        let accuracy = accuracy(recipe, &queries).max(accuracy(recipe, table));
+        Self { formula: recipe.formula, queries: Arc::new(queries), columns, len, accuracy, isa }
+    }
+}
+
+/// A bound on the error of a value, from the rounding of data, sum and finish.
+fn accuracy<T: Real>(recipe: &Recipe<T>, table: &Table<T>) -> f64 {
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    match (recipe.formula.combine, recipe.formula.finish) {
+        // The exponent is a difference of numbers as large as |start|; ln 2 turns its error into a relative one of a value up to 1.
+        (_, Finish::Exp2) => T::ROUNDING * (4.0 + 3.0 * largest(&mut table.starts.iter().map(|s| s.to_f64().abs()))),
+        (_, Finish::Exp2Negated) => T::ROUNDING * (4.0 + 2.0 * (table.dimensions as f64).sqrt()),
+        (_, finish) => {
+            let norm = largest(&mut (0..table.len()).map(|i| table.row(i).iter().map(|v| v.to_f64() * v.to_f64()).sum::<f64>()));
+            let growth = match finish {
+                Finish::Power { scale, shift, degree } => {
+                    let base = scale.to_f64().abs() * norm + shift.to_f64().abs();
+                    (f64::from(degree) + 1.0) * base.powi(degree as i32)
+                }
+                Finish::Tanh { scale, shift } => 1.0 + scale.to_f64().abs() * norm + shift.to_f64().abs(),
+                Finish::InverseMultiquadric { shift, .. } => norm / shift.to_f64().powf(1.5) + 1.0,
+                Finish::Multiquadric { shift, .. } => norm / shift.to_f64().sqrt().max(1e-3) + 1.0,
+                Finish::Epanechnikov { degree, .. } => 1.0 + f64::from(degree) * norm,
+                _ => norm,
+            };
+            T::ROUNDING * 4.0 * growth
+        }
+    }
+}
+
+impl<T: Real> KernelRows<T> for PackedRows<T> {
+    fn rows(&self) -> usize {
+        self.queries.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.len
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
+        let panels = self.columns.range(columns);
+        let mut values = vec![T::default(); TILE_ROWS * self.queries.dimensions];
+        let mut starts = [T::default(); TILE_ROWS];
+        for (rows, out) in rows.chunks(TILE_ROWS).zip(out.chunks_mut(TILE_ROWS)) {
+            self.queries.interleave(rows, &mut values, &mut starts);
+            tile::fill(self.isa, &self.formula, Queries { values: &values, starts: &starts }, panels, out);
+        }
+    }
+
+    fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
+        // Groups are cut small enough that their interleaved rows stay in the second-level cache.
+        const GROUPS: usize = 252;
+        let panels = self.columns.range(columns);
+        let size = TILE_ROWS * self.queries.dimensions;
+        let groups = rows.len().div_ceil(TILE_ROWS).min(GROUPS);
+        let (mut values, mut starts) = (vec![T::default(); groups * size], vec![T::default(); groups * TILE_ROWS]);
+        let mut group_weights = vec![T::default(); groups * outputs * TILE_ROWS];
+        for (block, rows_of_block) in rows.chunks(GROUPS * TILE_ROWS).enumerate() {
+            let used = rows_of_block.len().div_ceil(TILE_ROWS);
+            group_weights.fill(T::default());
+            for (g, group) in rows_of_block.chunks(TILE_ROWS).enumerate() {
+                let starts = &mut starts[g * TILE_ROWS..(g + 1) * TILE_ROWS];
+                self.queries.interleave(group, &mut values[g * size..(g + 1) * size], starts);
+                for o in 0..outputs {
+                    for r in 0..group.len() {
+                        let row = block * GROUPS * TILE_ROWS + g * TILE_ROWS + r;
+                        group_weights[(g * outputs + o) * TILE_ROWS + r] = T::from_f64(weights[o * rows.len() + row]);
+                    }
+                }
+            }
+            let queries = Queries { values: &values[..used * size], starts: &starts[..used * TILE_ROWS] };
+            tile::weigh(self.isa, &self.formula, queries, &group_weights[..used * outputs * TILE_ROWS], outputs, panels, sums);
+        }
+    }
+
+    fn accuracy(&self) -> f64 {
+        self.accuracy
+    }
+
+    fn restrict(&self, columns: &[usize]) -> Option<Box<dyn KernelRows<T> + '_>> {
+        let dimensions = self.queries.dimensions;
+        let values = columns.iter().flat_map(|&c| self.queries.row(c).iter().copied()).collect();
+        let starts = columns.iter().map(|&c| self.queries.starts[c]).collect();
+        let packed = Table { values, starts, dimensions }.pack(self.isa);
+        Some(Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self }))
+    }
+}

@@ -1,0 +1,148 @@
+//! The solver's whole view of a kernel matrix: blocks of rows.
+
+use std::ops::Range;
+
+use super::combine::{GivenRows, NormalizedRows, SumRows};
+use super::pack::{PackedRows, recipe};
+use super::sparse::{SparseRows, is_better_dense};
+use super::{Custom, Kernel};
+use crate::data::Matrix;
+use crate::error::{Error, Result};
+use crate::observe::Context;
+use crate::simd::Real;
+
+/// Values of a kernel between the samples of its rows and the samples of its columns. Values are plain `k(x, z)` in the tables' own
+/// order, so that one set of rows serves every pair of classes, label, fold and round. The same value has the same bits however it is
+/// asked for.
+pub trait KernelRows<T: Real>: Sync {
+    /// Number of rows.
+    fn rows(&self) -> usize;
+
+    /// Number of columns.
+    fn columns(&self) -> usize;
+
+    /// Writes rows `rows`, columns `columns` into `out`, one slice per row.
+    ///
+    /// `columns.start` must be a multiple of [`crate::simd::Isa::lanes`], and every slice must have room for `columns` rounded up to
+    /// that multiple; what is written into the padding is finite and without meaning.
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]);
+
+    /// Adds weighted sums of rows: `sums[o * stride + c] += sum_r weights[o * rows.len() + r] K[rows[r], columns.start + c]`, where
+    /// `stride` is `columns` rounded up to whole panels.
+    fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
+        const BLOCK: usize = 16;
+        let stride = sums.len() / outputs;
+        let mut buffer = vec![T::default(); BLOCK * stride];
+        for (block, chunk) in rows.chunks(BLOCK).enumerate() {
+            let mut out: Vec<&mut [T]> = buffer.chunks_exact_mut(stride).take(chunk.len()).collect();
+            self.fill(chunk, columns.clone(), &mut out);
+            for (r, row) in out.iter().enumerate() {
+                for (o, sums) in sums.chunks_exact_mut(stride).enumerate() {
+                    let weight = weights[o * rows.len() + block * BLOCK + r];
+                    if weight != 0.0 {
+                        sums.iter_mut().zip(row.iter()).for_each(|(sum, value)| *sum += weight * value.to_f64());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A bound on the error of a value by rounding.
+    fn accuracy(&self) -> f64;
+
+    /// The same rows against some of the columns only, where that is cheap to make. Only for tables whose rows are its columns.
+    fn restrict(&self, _columns: &[usize]) -> Option<Box<dyn KernelRows<T> + '_>> {
+        None
+    }
+}
+
+/// The kernel matrix of a table with itself. `kernel` must be resolved ([`Kernel::resolve`]).
+pub fn rows<'a, T: Real>(kernel: &Kernel, x: &'a Matrix<'_>, context: &Context<'_>) -> Result<Box<dyn KernelRows<T> + 'a>> {
+    if let Kernel::Precomputed = kernel {
+        if x.rows() != x.columns() {
+            return Err(Error::shape(format!("columns of a precomputed kernel matrix with {} rows", x.rows()), x.rows(), x.columns()));
+        }
+        return Ok(Box::new(GivenRows::square(x)));
+    }
+    between(kernel, x, None, context)
+}
+
+/// Kernel values between training rows (the rows) and new samples (the columns).
+///
+/// With [`Kernel::Precomputed`] the new table holds one column per training row of the fit; `support` says which of them `training` are.
+pub fn cross<'a, T: Real>(
+    kernel: &Kernel,
+    training: &'a Matrix<'_>,
+    support: &[usize],
+    x: &'a Matrix<'_>,
+    context: &Context<'_>,
+) -> Result<Box<dyn KernelRows<T> + 'a>> {
+    match kernel {
+        Kernel::Precomputed => Ok(Box::new(GivenRows::transposed(x, support))),
+        _ => between(kernel, training, Some(x), context),
+    }
+}
+
+fn between<'a, T: Real>(
+    kernel: &Kernel,
+    rows: &'a Matrix<'_>,
+    columns: Option<&'a Matrix<'_>>,
+    context: &Context<'_>,
+) -> Result<Box<dyn KernelRows<T> + 'a>> {
+    let other = columns.unwrap_or(rows);
+    Ok(match kernel {
+        Kernel::Precomputed => return Err(Error::data("a precomputed kernel cannot be part of another kernel")),
+        Kernel::Custom(Custom(function)) => {
+            let values = function.block(rows, other)?;
+            Box::new(GivenRows::block(values, rows.rows(), other.rows())?)
+        }
+        Kernel::Sum { terms } => {
+            let mut parts = Vec::with_capacity(terms.len());
+            for (weight, kernel) in terms {
+                parts.push((*weight, between(kernel, rows, columns, context)?));
+            }
+            Box::new(SumRows::new(parts))
+        }
+        Kernel::Normalized { kernel } => {
+            let inner = between(kernel, rows, columns, context)?;
+            Box::new(NormalizedRows::new(inner, &diagonal(kernel, rows)?, &diagonal(kernel, other)?))
+        }
+        _ => {
+            let recipe = recipe::<T>(kernel).expect("all others have a formula");
+            match (rows, other) {
+                (Matrix::Sparse(a), Matrix::Sparse(b)) if !is_better_dense(a) => {
+                    Box::new(SparseRows::new(&recipe, a, columns.map(|_| b), context.isa))
+                }
+                _ => Box::new(PackedRows::new(&recipe, rows, columns, context.isa)),
+            }
+        }
+    })
+}
+
+/// `k(x, x)` for every row of a table.
+pub fn diagonal(kernel: &Kernel, x: &Matrix<'_>) -> Result<Vec<f64>> {
+    match kernel {
+        Kernel::Rbf { .. }
+        | Kernel::Laplacian { .. }
+        | Kernel::ChiSquared { .. }
+        | Kernel::Epanechnikov { .. }
+        | Kernel::Normalized { .. } => Ok(vec![1.0; x.rows()]),
+        Kernel::Precomputed => Ok((0..x.rows()).map(|i| x.get(i, i)).collect()),
+        Kernel::Custom(Custom(function)) => (0..x.rows())
+            .map(|i| {
+                let row = x.select(&[i]);
+                let value = function.block(&row, &row)?;
+                value.first().copied().ok_or_else(|| Error::shape("kernel values of one pair", 1, 0))
+            })
+            .collect(),
+        _ => {
+            let mut row = vec![0.0; x.columns()];
+            (0..x.rows())
+                .map(|i| {
+                    x.copy_row(i, &mut row);
+                    kernel.evaluate(&row, &row)
+                })
+                .collect()
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Kernel rows from sparse tables, for data too wide to be spread out.
+//!
+//! A few query rows are scattered into a dense buffer (one line of four values per column of the table); every sample then visits only
+//! its own stored values.
+
+use std::ops::Range;
+
+use super::pack::Recipe;
+use super::rows::KernelRows;
+use crate::data::Csr;
+use crate::simd::tile::{self, Combine, Formula, TILE_ROWS};
+use crate::simd::{Isa, Real};
+
+/// Whether tiles over the spread-out table are faster than visiting stored values.
+pub(super) fn is_better_dense(x: &Csr<'_>) -> bool {
+    let (rows, columns) = (x.offsets().len() - 1, x.columns());
+    let stored = x.values().len().div_ceil(rows.max(1));
+    // A tile does 64 columns at once where a scattered visit does four rows: one stored value costs about as much as eight dense ones.
+    // A dense copy above a gigabyte is never made.
+    (columns <= 512 || stored * 8 >= columns) && rows.saturating_mul(columns) < 1 << 28
+}
+
+/// Stored values, scaled, with start values as in `pack.rs`.
+struct Stored<T> {
+    offsets: Vec<usize>,
+    entries: Vec<(u32, T)>,
+    starts: Vec<T>,
+    /// `sum_k combine(x_k, 0)`: what columns without a stored value on the other side contribute.
+    alone: Vec<T>,
+}
+
+impl<T: Real> Stored<T> {
+    fn new(recipe: &Recipe<T>, x: &Csr<'_>) -> Self {
+        let entries: Vec<(u32, T)> =
+            x.indices().iter().zip(x.values()).map(|(&j, &v)| (j as u32, T::from_f64(v * recipe.scale()))).collect();
+        let rows = x.offsets().len() - 1;
+        let (mut starts, mut alone) = (vec![T::default(); rows], vec![T::default(); rows]);
+        for row in 0..rows {
+            let values = || entries[x.offsets()[row]..x.offsets()[row + 1]].iter().map(|(_, v)| v.to_f64());
+            if recipe.is_distance() {
+                starts[row] = T::from_f64(-0.5 * values().map(|v| v * v).sum::<f64>());
+            }
+            if recipe.formula.combine != Combine::Product {
+                alone[row] = T::from_f64(values().map(f64::abs).sum());
+            }
+        }
+        Self { offsets: x.offsets().to_vec(), entries, starts, alone }
+    }
+
+    fn row(&self, row: usize) -> &[(u32, T)] {
+        &self.entries[self.offsets[row]..self.offsets[row + 1]]
+    }
+}
+
+/// Kernel values between sparse tables.
+pub(super) struct SparseRows<T> {
+    formula: Formula<T>,
+    queries: Stored<T>,
+    columns: Option<Stored<T>>,
+    dimensions: usize,
+    isa: Isa,
+}
+
+impl<T: Real> SparseRows<T> {
+    pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, isa: Isa) -> Self {
+        let dimensions = columns.map_or(0, Csr::columns).max(rows.columns());
+        let columns = columns.map(|columns| Stored::new(recipe, columns));
+        Self { formula: recipe.formula, queries: Stored::new(recipe, rows), columns, dimensions, isa }
+    }
+
+    fn other(&self) -> &Stored<T> {
+        self.columns.as_ref().unwrap_or(&self.queries)
+    }
+}
+
+impl<T: Real> KernelRows<T> for SparseRows<T> {
+    fn rows(&self) -> usize {
+        self.queries.starts.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.other().starts.len()
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
+        let zero = [0.0f64; TILE_ROWS];
+        let mut lines = vec![[T::default(); TILE_ROWS]; self.dimensions];
+        for (rows, out) in rows.chunks(TILE_ROWS).zip(out.chunks_mut(TILE_ROWS)) {
+            for (r, &row) in rows.iter().enumerate() {
+                for &(j, v) in self.queries.row(row) {
+                    lines[j as usize][r] = v;
+                }
+            }
+            for (place, c) in columns.clone().enumerate() {
+                let mut sums = zero;
+                for &(j, v) in self.other().row(c) {
+                    let (line, v) = (&lines[j as usize], v.to_f64());
+                    for r in 0..TILE_ROWS {
+                        let q = line[r].to_f64();
+                        sums[r] += match self.formula.combine {
+                            Combine::Product => q * v,
+                            Combine::Distance => (q - v).abs() - q.abs(),
+                            Combine::ChiSquared if q + v > 0.0 => (q - v) * (q - v) / (q + v) - q,
+                            Combine::ChiSquared => 0.0,
+                        };
+                    }
+                }
+                for (r, (&row, out)) in rows.iter().zip(out.iter_mut()).enumerate() {
+                    let start = self.queries.starts[row].to_f64() + self.other().starts[c].to_f64();
+                    out[place] = T::from_f64(start + self.queries.alone[row].to_f64() + sums[r]);
+                }
+            }
+            for out in out.iter_mut() {
+                tile::apply(self.isa, &self.formula.finish, &mut out[..columns.len()]);
+            }
+            for &row in rows {
+                for &(j, _) in self.queries.row(row) {
+                    lines[j as usize] = [T::default(); TILE_ROWS];
+                }
+            }
+        }
+    }
+
+    fn accuracy(&self) -> f64 {
+        let largest = self.queries.starts.iter().fold(0.0, |a: f64, s| a.max(s.to_f64().abs()));
+        let norm =
+            (0..self.rows()).map(|r| self.queries.row(r).iter().map(|(_, v)| v.to_f64() * v.to_f64()).sum::<f64>()).fold(0.0, f64::max);
+        T::ROUNDING * (4.0 + 3.0 * largest.max(norm))
+    }
+}

@@ -1,0 +1,297 @@
+//! Threads that live as long as one fit: coarse tasks, and a crew for passes of a few microseconds.
+//!
+//! Nothing outlives the call that made it (a process may fork at any time), and nothing depends on which thread does which part.
+//! With `simd/vector.rs` this is all the `unsafe` code of the crate.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+/// Runs `work(i)` for every `i` in `0..count` on up to `threads` threads; results come back in order.
+pub fn map<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let threads = threads.min(count).max(1);
+    if threads == 1 {
+        return (0..count).map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    let run = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= count {
+                break;
+            }
+            let result = work(i);
+            *results[i].lock().expect("only one thread has this index") = Some(result);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(run);
+        }
+        run();
+    });
+    results.into_iter().map(|slot| slot.into_inner().expect("no thread panicked").expect("every index was taken")).collect()
+}
+
+type Task = *const (dyn Fn(usize) + Sync);
+
+/// Parts per round fit into this many bits of the ticket.
+const PART_BITS: u32 = 16;
+/// A helper that found nothing to do for this long goes to sleep.
+const PATIENCE: Duration = Duration::from_micros(60);
+/// Rounds after which the crew asks whether splitting pays.
+const WINDOW: usize = 256;
+/// Rounds without helpers after a window in which they were too busy to help.
+const PAUSE: usize = 8192;
+
+struct Shared {
+    /// Round number (high bits) and next unclaimed part (low bits), in one word so that a claim names its round.
+    ticket: AtomicUsize,
+    /// Parts of the current round, 0 between rounds.
+    parts: AtomicUsize,
+    finished: AtomicUsize,
+    task: Mutex<Option<SendTask>>,
+    sleeping: AtomicUsize,
+    panicked: AtomicBool,
+    quit: AtomicBool,
+}
+
+#[derive(Clone, Copy)]
+struct SendTask(Task);
+// SAFETY: the pointer is only followed by a helper that holds a claimed part; `Crew::run` does not return before that part is finished,
+// so the closure, which is `Sync`, is still alive.
+unsafe impl Send for SendTask {}
+
+impl Shared {
+    /// Claims a part of round `round`, if one is left.
+    fn claim(&self, round: usize, parts: usize) -> Option<usize> {
+        let mut ticket = self.ticket.load(Ordering::Acquire);
+        loop {
+            let part = ticket & ((1 << PART_BITS) - 1);
+            if ticket >> PART_BITS != round || part >= parts {
+                return None;
+            }
+            match self.ticket.compare_exchange_weak(ticket, ticket + 1, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(part),
+                Err(now) => ticket = now,
+            }
+        }
+    }
+}
+
+/// Helpers that spin for work while a solver iterates.
+///
+/// A round is cut into parts that are claimed one by one by whoever is free, the caller included. The caller never waits for a part
+/// that nobody started, so a machine whose other cores are busy costs little; when helpers claim too little, the crew works alone for
+/// a while.
+pub struct Crew {
+    shared: Arc<Shared>,
+    helpers: Vec<JoinHandle<()>>,
+    handles: Vec<Thread>,
+    round: usize,
+    in_window: usize,
+    helped: usize,
+    alone: usize,
+}
+
+impl Crew {
+    /// A crew of `threads`, the caller included.
+    pub fn new(threads: usize) -> Self {
+        let shared = Arc::new(Shared {
+            ticket: AtomicUsize::new(0),
+            parts: AtomicUsize::new(0),
+            finished: AtomicUsize::new(0),
+            task: Mutex::new(None),
+            sleeping: AtomicUsize::new(0),
+            panicked: AtomicBool::new(false),
+            quit: AtomicBool::new(false),
+        });
+        let mut helpers = Vec::new();
+        for number in 1..threads {
+            let shared = Arc::clone(&shared);
+            // A system that refuses threads gets the same result from fewer.
+            match std::thread::Builder::new().name(format!("boulevard-{number}")).spawn(move || help(&shared)) {
+                Ok(handle) => helpers.push(handle),
+                Err(_) => break,
+            }
+        }
+        let handles = helpers.iter().map(|helper| helper.thread().clone()).collect();
+        Self { shared, helpers, handles, round: 0, in_window: 0, helped: 0, alone: 0 }
+    }
+
+    /// Threads in the crew.
+    pub fn threads(&self) -> usize {
+        self.helpers.len() + 1
+    }
+
+    /// Runs `work(part)` for every part in `0..parts`, each exactly once, and waits for all of them.
+    pub fn run(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+        assert!(parts < 1 << PART_BITS, "few parts");
+        if parts <= 1 || self.helpers.is_empty() || self.alone > 0 {
+            self.alone = self.alone.saturating_sub(1);
+            (0..parts).for_each(work);
+            return;
+        }
+        let shared = &*self.shared;
+        self.round += 1;
+        // SAFETY: only the lifetime is erased; see `SendTask` for why nobody follows the pointer after this call.
+        let task: Task = unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Task>(std::ptr::from_ref(work)) };
+        *shared.task.lock().expect("helpers do not panic while they hold it") = Some(SendTask(task));
+        shared.finished.store(0, Ordering::Relaxed);
+        shared.parts.store(parts, Ordering::Relaxed);
+        shared.ticket.store(self.round << PART_BITS, Ordering::SeqCst);
+        if shared.sleeping.load(Ordering::SeqCst) > 0 {
+            self.handles.iter().for_each(Thread::unpark);
+        }
+        // Whatever happens in `work`, the helpers must be done before the closure's borrow ends.
+        let guard = Wait { shared, parts };
+        let mut own = 0;
+        while let Some(part) = shared.claim(self.round, parts) {
+            work(part);
+            shared.finished.fetch_add(1, Ordering::Release);
+            own += 1;
+        }
+        drop(guard);
+        assert!(!shared.panicked.load(Ordering::Relaxed), "a helper thread panicked");
+        self.judge(parts - own);
+    }
+
+    /// Stops splitting for a while when the helpers did little of the last window.
+    fn judge(&mut self, helped: usize) {
+        self.in_window += 1;
+        self.helped += helped;
+        if self.in_window == WINDOW {
+            if self.helped < WINDOW / 4 {
+                self.alone = PAUSE;
+            }
+            (self.in_window, self.helped) = (0, 0);
+        }
+    }
+}
+
+/// Waits until every claimed part is finished, also when the caller's own part panics.
+struct Wait<'a> {
+    shared: &'a Shared,
+    parts: usize,
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Claim what is left, so that only parts in other hands are waited for; the caller's own part counts as finished.
+            let round = self.shared.ticket.load(Ordering::Acquire) >> PART_BITS;
+            while self.shared.claim(round, self.parts).is_some() {
+                self.shared.finished.fetch_add(1, Ordering::Release);
+            }
+            self.shared.finished.fetch_add(1, Ordering::Release);
+        }
+        let mut spins = 0u32;
+        while self.shared.finished.load(Ordering::Acquire) < self.parts {
+            spins += 1;
+            // The helper may have lost its core: give it ours.
+            if spins % 4096 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+        }
+        self.shared.parts.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.shared.quit.store(true, Ordering::SeqCst);
+        self.handles.iter().for_each(Thread::unpark);
+        for helper in self.helpers.drain(..) {
+            // A helper's panic was already reported by `run`.
+            let _ = helper.join();
+        }
+    }
+}
+
+fn help(shared: &Shared) {
+    let mut idle_since = Instant::now();
+    let mut spins = 0u32;
+    loop {
+        if shared.quit.load(Ordering::Relaxed) {
+            return;
+        }
+        let round = shared.ticket.load(Ordering::Acquire) >> PART_BITS;
+        let parts = shared.parts.load(Ordering::Relaxed);
+        if let Some(part) = shared.claim(round, parts) {
+            let task = shared.task.lock().expect("the caller does not panic while it holds it").expect("a claimed part has a task");
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                // SAFETY: this part is claimed and not finished, so `Crew::run` is still waiting and the closure alive.
+                unsafe { (*task.0)(part) }
+            }));
+            if outcome.is_err() {
+                shared.panicked.store(true, Ordering::Relaxed);
+            }
+            shared.finished.fetch_add(1, Ordering::Release);
+            (idle_since, spins) = (Instant::now(), 0);
+            continue;
+        }
+        spins += 1;
+        if spins % 64 == 0 && idle_since.elapsed() > PATIENCE {
+            shared.sleeping.fetch_add(1, Ordering::SeqCst);
+            // A round published before the line above is seen here; one published after it unparks us.
+            if shared.ticket.load(Ordering::SeqCst) >> PART_BITS == round && !shared.quit.load(Ordering::SeqCst) {
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+            shared.sleeping.fetch_sub(1, Ordering::SeqCst);
+            (idle_since, spins) = (Instant::now(), 0);
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn map_keeps_the_order() {
+        assert_eq!(map(3, 100, |i| i * i), (0..100).map(|i| i * i).collect::<Vec<_>>());
+        assert!(map(4, 0, |i| i).is_empty());
+    }
+
+    #[test]
+    fn every_part_runs_exactly_once_per_round() {
+        for threads in [1, 2, 3] {
+            let mut crew = Crew::new(threads);
+            let counts: Vec<AtomicUsize> = (0..4).map(|_| AtomicUsize::new(0)).collect();
+            for round in 1..=20_000 {
+                crew.run(4, &|part| {
+                    counts[part].fetch_add(1, Ordering::Relaxed);
+                });
+                if round % 1000 == 0 {
+                    assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == round));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn work_after_a_pause_is_still_done() {
+        let mut crew = Crew::new(2);
+        let sum = AtomicUsize::new(0);
+        for _ in 0..3 {
+            crew.run(2, &|part| {
+                sum.fetch_add(part + 1, Ordering::Relaxed);
+            });
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(sum.into_inner(), 9);
+    }
+
+    #[test]
+    fn a_panic_in_a_part_reaches_the_caller() {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut crew = Crew::new(2);
+            for _ in 0..100 {
+                crew.run(2, &|part| assert!(part == 0, "part one fails"));
+            }
+        });
+        assert!(outcome.is_err());
+    }
+}

@@ -1,0 +1,202 @@
+//! The solver's passes over all samples: update the gradient and find the next pair, in one vector loop each.
+//!
+//! Every sample has a status byte that says which way its variable may move. A pass keeps the best candidate of every lane; lanes are
+//! compared at the end, the smaller index winning ties. The result therefore does not depend on how the samples are cut into parts.
+
+use super::{Isa, Job, Real, Simd};
+
+/// The variable may grow.
+pub const UP: u8 = 1;
+/// The variable may fall.
+pub const LOW: u8 = 2;
+/// Growing moves away from zero: it costs the kink instead of saving it.
+pub const KINK_UP: u8 = 4;
+/// Falling moves towards zero: it saves the kink instead of costing it.
+pub const KINK_LOW: u8 = 8;
+/// The variable belongs to the second of two groups with sums of their own; [`UP`] and [`LOW`] move up by this many bits.
+pub const SECOND_GROUP_SHIFT: u32 = 4;
+
+/// Lanes of the widest panel.
+const MOST_LANES: usize = 64;
+
+/// The best candidate of every lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidates<T> {
+    values: [T; MOST_LANES],
+    blocks: [T; MOST_LANES],
+    lanes: usize,
+}
+
+impl<T: Real> Default for Candidates<T> {
+    fn default() -> Self {
+        Self { values: [T::default(); MOST_LANES], blocks: [T::from_f64(-1.0); MOST_LANES], lanes: 0 }
+    }
+}
+
+impl<T: Real> Candidates<T> {
+    /// Candidates as (value, sample); lanes without one are left out.
+    pub fn iter(&self) -> impl Iterator<Item = (T, usize)> + '_ {
+        // Block numbers are kept as floating point numbers (exact up to 2^24 blocks) so that one kind of vector is enough.
+        (0..self.lanes)
+            .filter(|&lane| self.blocks[lane] >= T::default())
+            .map(|lane| (self.values[lane], self.blocks[lane].to_f64() as usize * self.lanes + lane))
+    }
+
+    /// The candidate with the smallest value, ties to the smaller sample.
+    pub fn smallest(&self) -> Option<(T, usize)> {
+        self.iter().reduce(|best, next| if next.0 < best.0 || (next.0 == best.0 && next.1 < best.1) { next } else { best })
+    }
+
+    /// The candidate with the largest value, ties to the smaller sample.
+    pub fn largest(&self) -> Option<(T, usize)> {
+        self.iter().reduce(|best, next| if next.0 > best.0 || (next.0 == best.0 && next.1 < best.1) { next } else { best })
+    }
+}
+
+/// Which samples a pass looks at, and the price of leaving zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a, T> {
+    /// One status byte per sample.
+    pub status: &'a [u8],
+    /// Half the jump of the derivative at zero (the epsilon of regression), 0 if there is none.
+    pub kink: T,
+    /// Shift of [`UP`] and [`LOW`]: 0, or [`SECOND_GROUP_SHIFT`].
+    pub group_shift: u32,
+}
+
+/// What [`update`] found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extremes<T: Real> {
+    /// Per lane, the sample that may grow with the smallest gradient.
+    pub up: Candidates<T>,
+    /// Per lane, the sample that may fall with the largest gradient.
+    pub low: Candidates<T>,
+}
+
+/// `gradient += step_a row_a + step_b row_b`, then the extremes of the new gradient.
+pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps: [T; 2], rows: [&[T]; 2]) -> Extremes<T> {
+    struct Update<'a, T> {
+        gradient: &'a mut [T],
+        rules: Rules<'a, T>,
+        steps: [T; 2],
+        rows: [&'a [T]; 2],
+    }
+    impl<T: Real> Job<T> for Update<'_, T> {
+        type Output = Extremes<T>;
+        #[inline(always)]
+        fn run<S: Simd<T>>(self, simd: S) -> Extremes<T> {
+            if self.rules.kink == T::default() { self.go::<S, false>(simd) } else { self.go::<S, true>(simd) }
+        }
+    }
+    impl<T: Real> Update<'_, T> {
+        #[inline(always)]
+        fn go<S: Simd<T>, const KINK: bool>(self, simd: S) -> Extremes<T> {
+            let Self { gradient, rules, steps, rows } = self;
+            let infinity = simd.splat(T::from_f64(f64::INFINITY));
+            let minus_infinity = simd.splat(T::from_f64(f64::NEG_INFINITY));
+            let none = simd.splat(T::from_f64(-1.0));
+            let (mut up, mut up_block, mut low, mut low_block) = (infinity, none, minus_infinity, none);
+            let (step_a, step_b) = (simd.splat(steps[0]), simd.splat(steps[1]));
+            let (cost, gain) = (simd.splat(rules.kink), simd.splat(T::from_f64(-rules.kink.to_f64())));
+            let (up_bit, low_bit) = (UP << rules.group_shift, LOW << rules.group_shift);
+            let one = simd.splat(T::from_f64(1.0));
+            let mut block = simd.splat(T::default());
+            let parts = gradient.chunks_exact_mut(S::LANES).zip(rules.status.chunks_exact(S::LANES));
+            let parts = parts.zip(rows[0].chunks_exact(S::LANES).zip(rows[1].chunks_exact(S::LANES)));
+            for ((gradient, status), (row_a, row_b)) in parts {
+                let mut value = simd.load(gradient);
+                value = simd.fma(step_a, simd.load(row_a), value);
+                value = simd.fma(step_b, simd.load(row_b), value);
+                simd.store(value, gradient);
+                let (up_value, low_value) = if KINK {
+                    (
+                        simd.add(value, simd.select(simd.has_bit(status, KINK_UP), cost, gain)),
+                        simd.add(value, simd.select(simd.has_bit(status, KINK_LOW), cost, gain)),
+                    )
+                } else {
+                    (value, value)
+                };
+                let better = simd.and(simd.has_bit(status, up_bit), simd.less(up_value, up));
+                up = simd.select(better, up_value, up);
+                up_block = simd.select(better, block, up_block);
+                let better = simd.and(simd.has_bit(status, low_bit), simd.less(low, low_value));
+                low = simd.select(better, low_value, low);
+                low_block = simd.select(better, block, low_block);
+                block = simd.add(block, one);
+            }
+            let mut found = Extremes::default();
+            simd.store(up, &mut found.up.values);
+            simd.store(up_block, &mut found.up.blocks);
+            simd.store(low, &mut found.low.values);
+            simd.store(low_block, &mut found.low.blocks);
+            (found.up.lanes, found.low.lanes) = (S::LANES, S::LANES);
+            found
+        }
+    }
+    T::dispatch(isa, Update { gradient, rules, steps, rows })
+}
+
+/// The first of the two variables of a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct First<'a, T> {
+    /// Its kernel row.
+    pub row: &'a [T],
+    /// Its kernel value with itself.
+    pub diagonal: T,
+    /// Its gradient, the kink's share included.
+    pub gradient: T,
+}
+
+/// For every lane the sample that may fall and promises the largest decrease of the objective together with `first` (which grows):
+/// `(g_t - g_first)^2 / (K_tt + K_first - 2 K_t,first)`.
+pub fn partner<T: Real>(isa: Isa, gradient: &[T], rules: Rules<'_, T>, first: First<'_, T>, diagonal: &[T], floor: T) -> Candidates<T> {
+    struct Partner<'a, T> {
+        gradient: &'a [T],
+        rules: Rules<'a, T>,
+        first: First<'a, T>,
+        diagonal: &'a [T],
+        floor: T,
+    }
+    impl<T: Real> Job<T> for Partner<'_, T> {
+        type Output = Candidates<T>;
+        #[inline(always)]
+        fn run<S: Simd<T>>(self, simd: S) -> Candidates<T> {
+            if self.rules.kink == T::default() { self.go::<S, false>(simd) } else { self.go::<S, true>(simd) }
+        }
+    }
+    impl<T: Real> Partner<'_, T> {
+        #[inline(always)]
+        fn go<S: Simd<T>, const KINK: bool>(self, simd: S) -> Candidates<T> {
+            let Self { gradient, rules, first, diagonal, floor } = self;
+            let zero = simd.splat(T::default());
+            let (mut best, mut best_block) = (zero, simd.splat(T::from_f64(-1.0)));
+            let (cost, gain) = (simd.splat(rules.kink), simd.splat(T::from_f64(-rules.kink.to_f64())));
+            let (own, own_diagonal) = (simd.splat(first.gradient), simd.splat(first.diagonal));
+            let (minus_two, floor, one) = (simd.splat(T::from_f64(-2.0)), simd.splat(floor), simd.splat(T::from_f64(1.0)));
+            let low_bit = LOW << rules.group_shift;
+            let mut block = zero;
+            let parts = gradient.chunks_exact(S::LANES).zip(rules.status.chunks_exact(S::LANES));
+            let parts = parts.zip(first.row.chunks_exact(S::LANES).zip(diagonal.chunks_exact(S::LANES)));
+            for ((gradient, status), (row, diagonal)) in parts {
+                let mut value = simd.load(gradient);
+                if KINK {
+                    value = simd.add(value, simd.select(simd.has_bit(status, KINK_LOW), cost, gain));
+                }
+                let difference = simd.sub(value, own);
+                let curvature = simd.fma(minus_two, simd.load(row), simd.add(own_diagonal, simd.load(diagonal)));
+                let decrease = simd.div(simd.mul(difference, difference), simd.max(curvature, floor));
+                let able = simd.and(simd.has_bit(status, low_bit), simd.less(zero, difference));
+                let better = simd.and(able, simd.less(best, decrease));
+                best = simd.select(better, decrease, best);
+                best_block = simd.select(better, block, best_block);
+                block = simd.add(block, one);
+            }
+            let mut found = Candidates::default();
+            simd.store(best, &mut found.values);
+            simd.store(best_block, &mut found.blocks);
+            found.lanes = S::LANES;
+            found
+        }
+    }
+    T::dispatch(isa, Partner { gradient, rules, first, diagonal, floor })
+}

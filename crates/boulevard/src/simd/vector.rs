@@ -1,0 +1,471 @@
+//! Vectors of lanes for three instruction sets, behind one trait. With `parallel.rs` this is all the `unsafe` code of the crate.
+//!
+//! A vector here is a *panel*: several machine registers that are always used together (64 `f32` or 32 `f64` with AVX-512), which hides
+//! the latency of every operation. A token (`Avx512`, `Avx2`, `Portable`) can only be had after the machine was asked for the
+//! instructions, so the methods on it are safe to call. They must be inlined into the entry points of [`Real::dispatch`] to become single
+//! instructions: hence `#[inline(always)]` throughout.
+
+use super::Isa;
+
+/// A floating point type that kernels and solvers compute in.
+pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+    /// Rounds from `f64`.
+    fn from_f64(value: f64) -> Self;
+    /// Widens to `f64`.
+    fn to_f64(self) -> f64;
+    /// Half the distance from 1 to the next number: the bound of one relative rounding error.
+    const ROUNDING: f64;
+    /// Whether this is the wide type.
+    const DOUBLE: bool;
+    /// Coefficients 1..=N of a polynomial for `2^x` on `[0, 1)`; coefficient 0 is exactly 1, so that `2^0 = 1`.
+    const EXP2: &'static [Self];
+    /// Below this exponent `2^x` is taken as `2^EXP2_LOW`.
+    const EXP2_LOW: Self;
+    /// Runs `job` with the instructions of `isa`, or the best the machine has if it lacks them.
+    fn dispatch<J: Job<Self>>(isa: Isa, job: J) -> J::Output;
+}
+
+macro_rules! dispatch {
+    () => {
+        fn dispatch<J: Job<Self>>(isa: Isa, job: J) -> J::Output {
+            match isa.min(Isa::detect()) {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: `detect` found every feature that the entry point enables.
+                Isa::Avx512 => unsafe { x86::enter_avx512(job) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
+                Isa::Avx2 => unsafe { x86::enter_avx2(job) },
+                _ => job.run(Portable),
+            }
+        }
+    };
+}
+
+impl Real for f32 {
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value as Self
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    const ROUNDING: f64 = 5.960_464_477_539_063e-8;
+    const DOUBLE: bool = false;
+    // Minimax in relative error: 2.0e-9 before rounding.
+    const EXP2: &'static [Self] = &[0.693_147_06, 0.240_229_3, 0.055_485_28, 0.009_675_451_6, 0.001_246_784_6, 0.000_216_129_16];
+    const EXP2_LOW: Self = -126.0;
+    dispatch!();
+}
+
+impl Real for f64 {
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    const ROUNDING: f64 = 1.110_223_024_625_156_5e-16;
+    const DOUBLE: bool = true;
+    // Minimax in relative error: 3.2e-18 before rounding.
+    const EXP2: &'static [Self] = &[
+        0.693_147_180_559_945_9,
+        0.240_226_506_959_063_3,
+        0.055_504_108_665_602_253,
+        0.009_618_129_099_550_796,
+        0.001_333_355_862_956_675_5,
+        0.000_154_035_123_096_286_6,
+        1.525_317_505_556_279_6e-5,
+        1.320_836_728_895_114e-6,
+        1.025_321_243_572_193_4e-7,
+        6.559_529_322_770_528e-9,
+        6.263_466_142_296_021e-10,
+    ];
+    const EXP2_LOW: Self = -1022.0;
+    dispatch!();
+}
+
+/// Operations on panels of `T`.
+pub trait Simd<T: Real>: Copy {
+    /// A panel of values.
+    type V: Copy;
+    /// A panel of truths.
+    type M: Copy;
+    /// Values in a panel.
+    const LANES: usize;
+
+    /// The same value in every lane.
+    fn splat(self, value: T) -> Self::V;
+    /// The first `LANES` values of a slice.
+    fn load(self, from: &[T]) -> Self::V;
+    /// Writes the first `LANES` values of a slice.
+    fn store(self, value: Self::V, to: &mut [T]);
+    /// `a + b`
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `a - b`
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `a * b`
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `a / b`
+    fn div(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `a * b + c`
+    fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// The smaller of two.
+    fn min(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The larger of two.
+    fn max(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Square root.
+    fn sqrt(self, a: Self::V) -> Self::V;
+    /// `2^a` for `a <= 0`.
+    fn exp2(self, a: Self::V) -> Self::V;
+    /// `a < b`
+    fn less(self, a: Self::V, b: Self::V) -> Self::M;
+    /// Both.
+    fn and(self, a: Self::M, b: Self::M) -> Self::M;
+    /// `a` where `mask` holds, else `b`.
+    fn select(self, mask: Self::M, a: Self::V, b: Self::V) -> Self::V;
+    /// Where the first `LANES` bytes have `bit` set.
+    fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M;
+}
+
+/// A piece of work that is compiled once per instruction set.
+pub trait Job<T: Real> {
+    /// What it gives back.
+    type Output;
+    /// Does the work; mark implementations `#[inline(always)]`.
+    fn run<S: Simd<T>>(self, simd: S) -> Self::Output;
+}
+
+/// Plain Rust arrays; the compiler vectorises them as far as the target's baseline allows.
+#[derive(Clone, Copy)]
+pub struct Portable;
+
+const PORTABLE_LANES: usize = 16;
+
+macro_rules! portable {
+    ($scalar:ty, $bits:ty, $mantissa:expr, $bias:expr) => {
+        impl Simd<$scalar> for Portable {
+            type V = [$scalar; PORTABLE_LANES];
+            type M = [bool; PORTABLE_LANES];
+            const LANES: usize = PORTABLE_LANES;
+
+            #[inline(always)]
+            fn splat(self, value: $scalar) -> Self::V {
+                [value; PORTABLE_LANES]
+            }
+            #[inline(always)]
+            fn load(self, from: &[$scalar]) -> Self::V {
+                *from.first_chunk().expect("a full panel")
+            }
+            #[inline(always)]
+            fn store(self, value: Self::V, to: &mut [$scalar]) {
+                *to.first_chunk_mut().expect("a full panel") = value;
+            }
+            #[inline(always)]
+            fn add(self, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| a[i] + b[i])
+            }
+            #[inline(always)]
+            fn sub(self, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| a[i] - b[i])
+            }
+            #[inline(always)]
+            fn mul(self, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| a[i] * b[i])
+            }
+            #[inline(always)]
+            fn div(self, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| a[i] / b[i])
+            }
+            // Two roundings: a fused operation without hardware support would be a slow library call.
+            #[inline(always)]
+            fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
+                std::array::from_fn(|i| a[i] * b[i] + c[i])
+            }
+            #[inline(always)]
+            fn min(self, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| if a[i] < b[i] { a[i] } else { b[i] })
+            }
+            #[inline(always)]
+            fn max(self, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| if a[i] > b[i] { a[i] } else { b[i] })
+            }
+            #[inline(always)]
+            fn sqrt(self, a: Self::V) -> Self::V {
+                std::array::from_fn(|i| a[i].sqrt())
+            }
+            #[inline(always)]
+            fn exp2(self, a: Self::V) -> Self::V {
+                std::array::from_fn(|i| {
+                    let a = if a[i] > <$scalar>::EXP2_LOW { a[i] } else { <$scalar>::EXP2_LOW };
+                    let whole = a.floor();
+                    let rest = a - whole;
+                    let polynomial = <$scalar>::EXP2.iter().rev().fold(0.0, |sum, c| sum * rest + c) * rest + 1.0;
+                    polynomial * <$scalar>::from_bits(((whole as i64 + $bias) as $bits) << $mantissa)
+                })
+            }
+            #[inline(always)]
+            fn less(self, a: Self::V, b: Self::V) -> Self::M {
+                std::array::from_fn(|i| a[i] < b[i])
+            }
+            #[inline(always)]
+            fn and(self, a: Self::M, b: Self::M) -> Self::M {
+                std::array::from_fn(|i| a[i] & b[i])
+            }
+            #[inline(always)]
+            fn select(self, mask: Self::M, a: Self::V, b: Self::V) -> Self::V {
+                std::array::from_fn(|i| if mask[i] { a[i] } else { b[i] })
+            }
+            #[inline(always)]
+            fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M {
+                let bytes: &[u8; PORTABLE_LANES] = bytes.first_chunk().expect("a full panel");
+                std::array::from_fn(|i| bytes[i] & bit != 0)
+            }
+        }
+    };
+}
+
+portable!(f32, u32, 23, 127);
+portable!(f64, u64, 52, 1023);
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{Job, Real, Simd};
+    use std::arch::x86_64::*;
+
+    /// Proof that the machine has AVX2 and FMA.
+    #[derive(Clone, Copy)]
+    pub struct Avx2(());
+
+    /// Proof that the machine has AVX-512 F, DQ, BW and VL.
+    #[derive(Clone, Copy)]
+    pub struct Avx512(());
+
+    /// # Safety
+    /// The machine must have the features named below.
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+    pub unsafe fn enter_avx512<T: Real, J: Job<T>>(job: J) -> J::Output
+    where
+        Avx512: Simd<T>,
+    {
+        job.run(Avx512(()))
+    }
+
+    /// # Safety
+    /// The machine must have the features named below.
+    #[target_feature(enable = "avx2,fma")]
+    pub unsafe fn enter_avx2<T: Real, J: Job<T>>(job: J) -> J::Output
+    where
+        Avx2: Simd<T>,
+    {
+        job.run(Avx2(()))
+    }
+
+    macro_rules! x86 {
+        (
+            $token:ty, $scalar:ty, $register:ty, registers $count:literal, lanes $lanes:literal, mask $mask:ty;
+            $set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fma:ident $min:ident $max:ident $sqrt:ident;
+            exp2: |$e:ident| $exp2:expr;
+            less: |$la:ident, $lb:ident| $less:expr;
+            and: |$aa:ident, $ab:ident| $and:expr;
+            select: |$sm:ident, $sa:ident, $sb:ident| $select:expr;
+            bits: |$bp:ident, $bb:ident| $bits:expr;
+        ) => {
+            // SAFETY of every block below: the token proves that the instructions exist; loads and stores are unaligned ones, inside
+            // slices whose length was checked just before.
+            impl Simd<$scalar> for $token {
+                type V = [$register; $count];
+                type M = [$mask; $count];
+                const LANES: usize = $count * $lanes;
+
+                #[inline(always)]
+                fn splat(self, value: $scalar) -> Self::V {
+                    // SAFETY: see above.
+                    [unsafe { $set1(value) }; $count]
+                }
+                #[inline(always)]
+                fn load(self, from: &[$scalar]) -> Self::V {
+                    let from = &from[..$count * $lanes];
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $loadu(from.as_ptr().add(i * $lanes)) })
+                }
+                #[inline(always)]
+                fn store(self, value: Self::V, to: &mut [$scalar]) {
+                    let to = &mut to[..$count * $lanes];
+                    for i in 0..$count {
+                        // SAFETY: see above.
+                        unsafe { $storeu(to.as_mut_ptr().add(i * $lanes), value[i]) }
+                    }
+                }
+                #[inline(always)]
+                fn add(self, a: Self::V, b: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $add(a[i], b[i]) })
+                }
+                #[inline(always)]
+                fn sub(self, a: Self::V, b: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $sub(a[i], b[i]) })
+                }
+                #[inline(always)]
+                fn mul(self, a: Self::V, b: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $mul(a[i], b[i]) })
+                }
+                #[inline(always)]
+                fn div(self, a: Self::V, b: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $div(a[i], b[i]) })
+                }
+                #[inline(always)]
+                fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $fma(a[i], b[i], c[i]) })
+                }
+                #[inline(always)]
+                fn min(self, a: Self::V, b: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $min(a[i], b[i]) })
+                }
+                #[inline(always)]
+                fn max(self, a: Self::V, b: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $max(a[i], b[i]) })
+                }
+                #[inline(always)]
+                fn sqrt(self, a: Self::V) -> Self::V {
+                    // SAFETY: see above.
+                    std::array::from_fn(|i| unsafe { $sqrt(a[i]) })
+                }
+                #[inline(always)]
+                fn exp2(self, a: Self::V) -> Self::V {
+                    std::array::from_fn(|i| {
+                        let $e = a[i];
+                        // SAFETY: see above.
+                        unsafe { $exp2 }
+                    })
+                }
+                #[inline(always)]
+                fn less(self, a: Self::V, b: Self::V) -> Self::M {
+                    std::array::from_fn(|i| {
+                        let ($la, $lb) = (a[i], b[i]);
+                        // SAFETY: see above.
+                        unsafe { $less }
+                    })
+                }
+                #[inline(always)]
+                #[allow(unused_unsafe)]
+                fn and(self, a: Self::M, b: Self::M) -> Self::M {
+                    std::array::from_fn(|i| {
+                        let ($aa, $ab) = (a[i], b[i]);
+                        // SAFETY: see above.
+                        unsafe { $and }
+                    })
+                }
+                #[inline(always)]
+                fn select(self, mask: Self::M, a: Self::V, b: Self::V) -> Self::V {
+                    std::array::from_fn(|i| {
+                        let ($sm, $sa, $sb) = (mask[i], a[i], b[i]);
+                        // SAFETY: see above.
+                        unsafe { $select }
+                    })
+                }
+                #[inline(always)]
+                fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M {
+                    let bytes = &bytes[..$count * $lanes];
+                    std::array::from_fn(|i| {
+                        let ($bp, $bb) = (&bytes[i * $lanes..(i + 1) * $lanes], bit);
+                        // SAFETY: see above.
+                        unsafe { $bits }
+                    })
+                }
+            }
+        };
+    }
+
+    /// Horner's rule for `2^rest`, `rest` in `[0, 1)`.
+    macro_rules! horner {
+        ($scalar:ty, $rest:ident, $set1:ident, $fma:ident) => {{
+            let mut sum = $set1(<$scalar>::EXP2[<$scalar>::EXP2.len() - 1]);
+            let mut k = <$scalar>::EXP2.len() - 1;
+            while k > 0 {
+                k -= 1;
+                sum = $fma(sum, $rest, $set1(<$scalar>::EXP2[k]));
+            }
+            $fma(sum, $rest, $set1(1.0))
+        }};
+    }
+
+    x86! {
+        Avx512, f32, __m512, registers 4, lanes 16, mask __mmask16;
+        _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_fmadd_ps _mm512_min_ps _mm512_max_ps _mm512_sqrt_ps;
+        exp2: |a| {
+            let a = _mm512_max_ps(a, _mm512_set1_ps(f32::EXP2_LOW));
+            // a - floor(a): rounding mode 1 (down), no fraction bits kept
+            let rest = _mm512_reduce_ps::<0x01>(a);
+            _mm512_scalef_ps(horner!(f32, rest, _mm512_set1_ps, _mm512_fmadd_ps), a)
+        };
+        less: |a, b| _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
+        and: |a, b| a & b;
+        select: |m, a, b| _mm512_mask_blend_ps(m, b, a);
+        bits: |bytes, bit| _mm_test_epi8_mask(_mm_loadu_si128(bytes.as_ptr().cast()), _mm_set1_epi8(bit as i8));
+    }
+
+    x86! {
+        Avx512, f64, __m512d, registers 4, lanes 8, mask __mmask8;
+        _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_fmadd_pd _mm512_min_pd _mm512_max_pd _mm512_sqrt_pd;
+        exp2: |a| {
+            let a = _mm512_max_pd(a, _mm512_set1_pd(f64::EXP2_LOW));
+            let rest = _mm512_reduce_pd::<0x01>(a);
+            _mm512_scalef_pd(horner!(f64, rest, _mm512_set1_pd, _mm512_fmadd_pd), a)
+        };
+        less: |a, b| _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b);
+        and: |a, b| a & b;
+        select: |m, a, b| _mm512_mask_blend_pd(m, b, a);
+        bits: |bytes, bit| _mm_test_epi8_mask(_mm_loadl_epi64(bytes.as_ptr().cast()), _mm_set1_epi8(bit as i8)) as u8;
+    }
+
+    x86! {
+        Avx2, f32, __m256, registers 2, lanes 8, mask __m256;
+        _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_fmadd_ps _mm256_min_ps _mm256_max_ps _mm256_sqrt_ps;
+        exp2: |a| {
+            let a = _mm256_max_ps(a, _mm256_set1_ps(f32::EXP2_LOW));
+            let whole = _mm256_floor_ps(a);
+            let rest = _mm256_sub_ps(a, whole);
+            let power = _mm256_slli_epi32::<23>(_mm256_add_epi32(_mm256_cvtps_epi32(whole), _mm256_set1_epi32(127)));
+            _mm256_mul_ps(horner!(f32, rest, _mm256_set1_ps, _mm256_fmadd_ps), _mm256_castsi256_ps(power))
+        };
+        less: |a, b| _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
+        and: |a, b| _mm256_and_ps(a, b);
+        select: |m, a, b| _mm256_blendv_ps(b, a, m);
+        bits: |bytes, bit| {
+            let wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64(bytes.as_ptr().cast()));
+            let bit = _mm256_set1_epi32(i32::from(bit));
+            _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(wide, bit), bit))
+        };
+    }
+
+    x86! {
+        Avx2, f64, __m256d, registers 2, lanes 4, mask __m256d;
+        _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_fmadd_pd _mm256_min_pd _mm256_max_pd _mm256_sqrt_pd;
+        exp2: |a| {
+            let a = _mm256_max_pd(a, _mm256_set1_pd(f64::EXP2_LOW));
+            let whole = _mm256_floor_pd(a);
+            let rest = _mm256_sub_pd(a, whole);
+            let exponent = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_cvtpd_epi32(whole)), _mm256_set1_epi64x(1023));
+            let power = _mm256_castsi256_pd(_mm256_slli_epi64::<52>(exponent));
+            _mm256_mul_pd(horner!(f64, rest, _mm256_set1_pd, _mm256_fmadd_pd), power)
+        };
+        less: |a, b| _mm256_cmp_pd::<_CMP_LT_OQ>(a, b);
+        and: |a, b| _mm256_and_pd(a, b);
+        select: |m, a, b| _mm256_blendv_pd(b, a, m);
+        bits: |bytes, bit| {
+            let four = i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            let wide = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
+            let bit = _mm256_set1_epi64x(i64::from(bit));
+            _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(wide, bit), bit))
+        };
+    }
+}
