@@ -11,5 +11,6 @@ pub mod observe;
 pub mod parallel;
 pub mod random;
 pub mod simd;
+pub mod solver;
 
 pub use error::{Error, Result};

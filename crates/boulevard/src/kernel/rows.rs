@@ -14,7 +14,7 @@ use crate::simd::Real;
 /// Values of a kernel between the samples of its rows and the samples of its columns. Values are plain `k(x, z)` in the tables' own
 /// order, so that one set of rows serves every pair of classes, label, fold and round. The same value has the same bits however it is
 /// asked for.
-pub trait KernelRows<T: Real>: Sync {
+pub trait KernelRows<T: Real>: Send + Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
 

@@ -1,0 +1,95 @@
+//! How good a point is: objective, KKT violation, duality gap. Needs nothing but the point and its gradient.
+//!
+//! With multiplier `rho` of the equality, weak duality gives for a convex problem
+//! ```text
+//! objective(b) - optimum  <=  sum_i  [ (g_i - rho) b_i + kink |b_i| ]  -  min over lower <= t <= upper of [ (g_i - rho) t + kink |t| ]
+//! ```
+//! a sum of terms that are never negative, so nothing cancels.
+
+use super::dual::DualProblem;
+
+pub(super) struct Certificate {
+    pub offsets: [f64; 2],
+    pub objective: f64,
+    pub violation: f64,
+    pub gap: f64,
+}
+
+/// Judges `b` with gradient `g = K b + linear`.
+pub(super) fn certify(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> Certificate {
+    let (offsets, violation) = multipliers(problem, b, g);
+    let mut objective = 0.0;
+    let mut gap = 0.0;
+    for i in 0..b.len() {
+        objective += 0.5 * b[i] * (g[i] + problem.linear[i]) + problem.kink * b[i].abs();
+        let slope = g[i] - offsets[usize::from(problem.in_second_group(i))];
+        let cost = |t: f64| slope * t + problem.kink * t.abs();
+        // A piecewise linear cost is least at a bound or at the kink.
+        let mut least = cost(problem.lower[i]).min(cost(problem.upper[i]));
+        if problem.lower[i] <= 0.0 && problem.upper[i] >= 0.0 {
+            least = least.min(0.0);
+        }
+        gap += cost(b[i]) - least;
+    }
+    // The primal objective is the dual one plus the gap, up to sign conventions: compare with the larger of the two.
+    let scale = objective.abs().max((objective - gap).abs()).max(f64::MIN_POSITIVE);
+    Certificate { offsets, objective, violation, gap: gap / scale }
+}
+
+/// Derivatives of the objective when a variable at `b` with gradient `g` grows and when it falls.
+pub(super) fn slopes(problem: &DualProblem<'_>, b: f64, g: f64) -> (f64, f64) {
+    let up = if b >= 0.0 { g + problem.kink } else { g - problem.kink };
+    let low = if b > 0.0 { g + problem.kink } else { g - problem.kink };
+    (up, low)
+}
+
+/// The multiplier of each sum and the largest violation of the KKT conditions.
+fn multipliers(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> ([f64; 2], f64) {
+    let mut offsets = [0.0; 2];
+    let mut violation = 0.0f64;
+    for group in 0..2 {
+        let (mut least_up, mut most_low) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut free_sum, mut free_count) = (0.0, 0usize);
+        for i in (0..b.len()).filter(|&i| usize::from(problem.in_second_group(i)) == group) {
+            let (up, low) = slopes(problem, b[i], g[i]);
+            let (can_grow, can_fall) = (b[i] < problem.upper[i], b[i] > problem.lower[i]);
+            if can_grow {
+                least_up = least_up.min(up);
+            }
+            if can_fall {
+                most_low = most_low.max(low);
+            }
+            if can_grow && can_fall && (b[i] != 0.0 || problem.kink == 0.0) {
+                free_sum += up;
+                free_count += 1;
+            }
+        }
+        match problem.equality {
+            super::Equality::Free => {
+                // Without an equality the multiplier is zero and every slope must point out of the box.
+                violation = violation.max(-least_up).max(most_low);
+            }
+            _ => {
+                // Bounds of the multiplier; free variables agree on it up to the tolerance.
+                offsets[group] = if free_count > 0 {
+                    free_sum / free_count as f64
+                } else if least_up.is_finite() && most_low.is_finite() {
+                    0.5 * (least_up + most_low)
+                } else if least_up.is_finite() {
+                    least_up
+                } else if most_low.is_finite() {
+                    most_low
+                } else {
+                    0.0
+                };
+                if least_up.is_finite() && most_low.is_finite() {
+                    violation = violation.max(most_low - least_up);
+                }
+            }
+        }
+    }
+    if !matches!(problem.equality, super::Equality::TwoSums(_)) {
+        offsets[1] = offsets[0];
+    }
+    (offsets, violation.max(0.0))
+}

@@ -1,0 +1,20 @@
+//! One exact solver for the dual problem of every support vector machine.
+//!
+//! [`DualProblem`] states the problem, [`Solver`] solves it from kernel rows and keeps the rows for the next problem on the same
+//! samples (another C, fold, label or round). The doors in [`crate::svm`] fill in the problem; they know nothing of the algorithm.
+
+mod certificate;
+mod dual;
+mod linalg;
+mod polish;
+mod single;
+mod smo;
+mod solve;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+pub use dual::{DualProblem, DualSolution, Equality, Options};
+pub use solve::Solver;
+pub use source::{DoubledKernel, KernelSource, TableKernel};

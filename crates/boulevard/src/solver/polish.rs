@@ -1,0 +1,233 @@
+//! The exact finish: solve the optimality conditions of the free variables as linear equations.
+//!
+//! With `F` the variables strictly between their bounds (and, where there is a kink, off zero), the optimum satisfies
+//! ```text
+//! K_FF d - rho 1 = -(g_F + kink sign b_F),    1'd = 0        for the move d of the free variables, per sum that is kept
+//! ```
+//! A primal-dual active set iteration: solve, fix the variables that left their box at its side, free those at a bound whose slope is
+//! wrong, until nothing changes (1 or 2 rounds from a solution at the default tolerance). The result is kept only if it is feasible and
+//! its violation is smaller; otherwise the point stays as it was. No line search: clipping undoes the progress.
+
+use super::certificate::{certify, slopes};
+use super::dual::{DualProblem, Equality};
+use super::linalg;
+use super::source::KernelSource;
+use crate::error::Result;
+
+/// Free variables up to which a factorisation is cheap beside the steps before it.
+const MOST_FREE: usize = 700;
+/// Samples up to which the free variables' rows are cheap.
+const MOST_SAMPLES: usize = 4000;
+const MOST_ROUNDS: usize = 12;
+
+/// Improves `b` and its gradient if it can.
+pub(super) fn polish(
+    source: &dyn KernelSource,
+    diagonal: &[f64],
+    problem: &DualProblem<'_>,
+    b: &mut Vec<f64>,
+    gradient: &mut Vec<f64>,
+) -> Result<()> {
+    let n = b.len();
+    if n > MOST_SAMPLES {
+        return Ok(());
+    }
+    let start = certify(problem, b, gradient);
+    if start.violation == 0.0 {
+        return Ok(());
+    }
+    let mut rows = Rows::new(source, n)?;
+    let mut point = b.clone();
+    let mut free = free_set(problem, &point);
+    let largest = diagonal.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
+    for _ in 0..MOST_ROUNDS {
+        if free.is_empty() || free.len() > MOST_FREE {
+            break;
+        }
+        rows.load(&free);
+        let mut g = rows.gradient(problem, &point)?;
+        let Some((moves, offsets)) = solve_free(problem, &rows, &free, &point, &g, b, 1e-11 * largest) else { break };
+        for (&i, step) in free.iter().zip(&moves) {
+            point[i] += step;
+        }
+        for f in 0..free.len() {
+            g.iter_mut().zip(rows.row(f)).for_each(|(g, k)| *g += moves[f] * k);
+        }
+        // Fix what left its box, free what wants to leave its bound.
+        let mut changed = false;
+        let mut next = Vec::new();
+        for i in 0..n {
+            let (low, high) = piece(problem, b, i);
+            let was_free = free.binary_search(&i).is_ok();
+            if was_free {
+                if point[i] <= low || point[i] >= high {
+                    point[i] = point[i].clamp(low, high);
+                    changed = true;
+                } else {
+                    next.push(i);
+                }
+            } else if low < high {
+                let offset = offsets[usize::from(problem.in_second_group(i))];
+                let (up, down) = slopes(problem, point[i], g[i]);
+                let tiny = 1e-12 * (1.0 + g[i].abs());
+                if (point[i] < problem.upper[i] && up < offset - tiny) || (point[i] > problem.lower[i] && down > offset + tiny) {
+                    next.push(i);
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            let g = rows.gradient(problem, &point)?;
+            if certify(problem, &point, &g).violation < start.violation {
+                (*b, *gradient) = (point, g);
+            }
+            return Ok(());
+        }
+        free = next;
+    }
+    Ok(())
+}
+
+/// The interval in which the objective is smooth around the current value.
+fn piece(problem: &DualProblem<'_>, b: &[f64], i: usize) -> (f64, f64) {
+    let (low, high) = (problem.lower[i], problem.upper[i]);
+    if problem.kink == 0.0 {
+        (low, high)
+    } else if b[i] > 0.0 {
+        (low.max(0.0), high)
+    } else if b[i] < 0.0 {
+        (low, high.min(0.0))
+    } else {
+        // A variable at the kink stays there; the next round of steps may move it.
+        (0.0, 0.0)
+    }
+}
+
+fn free_set(problem: &DualProblem<'_>, b: &[f64]) -> Vec<usize> {
+    (0..b.len())
+        .filter(|&i| {
+            let (low, high) = piece(problem, b, i);
+            low < b[i] && b[i] < high
+        })
+        .collect()
+}
+
+/// Rows of the free variables in double precision; rows computed before are kept.
+struct Rows<'a> {
+    kernel: &'a dyn crate::kernel::KernelRows<f64>,
+    width: usize,
+    n: usize,
+    have: Vec<usize>,
+    values: Vec<f64>,
+    order: Vec<usize>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(source: &'a dyn KernelSource, n: usize) -> Result<Self> {
+        // Wide enough for the padding of any instruction set.
+        Ok(Self { kernel: source.double()?, width: n.next_multiple_of(64), n, have: Vec::new(), values: Vec::new(), order: Vec::new() })
+    }
+
+    fn load(&mut self, free: &[usize]) {
+        let missing: Vec<usize> = free.iter().copied().filter(|i| !self.have.contains(i)).collect();
+        let old = self.values.len();
+        self.values.resize(old + missing.len() * self.width, 0.0);
+        let mut out: Vec<&mut [f64]> = self.values[old..].chunks_exact_mut(self.width).collect();
+        self.kernel.fill(&missing, 0..self.n, &mut out);
+        self.have.extend(missing);
+        self.order = free.iter().map(|i| self.have.iter().position(|h| h == i).expect("just loaded")).collect();
+    }
+
+    /// The row of the `f`th free variable.
+    fn row(&self, f: usize) -> &[f64] {
+        &self.values[self.order[f] * self.width..self.order[f] * self.width + self.n]
+    }
+
+    fn gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {
+        let support: Vec<usize> = (0..b.len()).filter(|&i| b[i] != 0.0).collect();
+        let weights: Vec<f64> = support.iter().map(|&i| b[i]).collect();
+        let mut sums = vec![0.0; self.width];
+        self.kernel.weigh(&support, &weights, 1, 0..self.n, &mut sums);
+        sums.truncate(self.n);
+        sums.iter_mut().zip(problem.linear).for_each(|(s, q)| *s += q);
+        Ok(sums)
+    }
+}
+
+/// The moves of the free variables and the multipliers; `None` where the system is too singular.
+fn solve_free(
+    problem: &DualProblem<'_>,
+    rows: &Rows<'_>,
+    free: &[usize],
+    point: &[f64],
+    g: &[f64],
+    original: &[f64],
+    ridge: f64,
+) -> Option<(Vec<f64>, [f64; 2])> {
+    let m = free.len();
+    let mut a = vec![0.0; m * m];
+    for f in 0..m {
+        let row = rows.row(f);
+        for (e, &i) in free[..=f].iter().enumerate() {
+            a[f * m + e] = row[i];
+        }
+        a[f * m + f] += ridge;
+    }
+    if !linalg::cholesky(&mut a, m) {
+        return None;
+    }
+    let sign = |i: usize| if original[i] > 0.0 { problem.kink } else { -problem.kink };
+    let mut u: Vec<f64> = free.iter().map(|&i| -(g[i] + if problem.kink == 0.0 { 0.0 } else { sign(i) })).collect();
+    linalg::solve(&a, m, &mut u);
+    let mut offsets = [0.0; 2];
+    let groups: &[bool] = match problem.equality {
+        Equality::Free => return Some((u, offsets)),
+        Equality::Sum => &[false],
+        Equality::TwoSums(_) => &[false, true],
+    };
+    // One unknown multiplier per sum: d = u + rho v with v = K_FF^-1 1 over the group. With two groups the systems are coupled.
+    let vs: Vec<Vec<f64>> = groups
+        .iter()
+        .map(|&group| {
+            let mut v: Vec<f64> =
+                free.iter().map(|&i| if groups.len() == 1 || problem.in_second_group(i) == group { 1.0 } else { 0.0 }).collect();
+            linalg::solve(&a, m, &mut v);
+            v
+        })
+        .collect();
+    let in_group = |i: usize, group: bool| groups.len() == 1 || problem.in_second_group(i) == group;
+    let total = |values: &[f64], group: bool| free.iter().zip(values).filter(|(i, _)| in_group(**i, group)).map(|(_, v)| v).sum::<f64>();
+    // What the fixed variables took out of the sum must come back.
+    let missing = |group: bool| (0..point.len()).filter(|&i| in_group(i, group)).map(|i| original[i] - point[i]).sum::<f64>();
+    if groups.len() == 1 {
+        let s = total(&vs[0], false);
+        if s.is_nan() || s <= 0.0 {
+            return None;
+        }
+        let rho = (missing(false) - total(&u, false)) / s;
+        offsets = [rho, rho];
+        u.iter_mut().zip(&vs[0]).for_each(|(u, v)| *u += rho * v);
+    } else {
+        let (a00, a01, a10, a11) = (total(&vs[0], false), total(&vs[1], false), total(&vs[0], true), total(&vs[1], true));
+        let (r0, r1) = (missing(false) - total(&u, false), missing(true) - total(&u, true));
+        let determinant = a00 * a11 - a01 * a10;
+        if determinant.is_nan() || determinant.abs() < 1e-300 {
+            return None;
+        }
+        offsets = [(r0 * a11 - r1 * a01) / determinant, (a00 * r1 - a10 * r0) / determinant];
+        for ((u, v0), v1) in u.iter_mut().zip(&vs[0]).zip(&vs[1]) {
+            *u += offsets[0] * v0 + offsets[1] * v1;
+        }
+    }
+    // A nearly singular system leaves rounding in the sums: spread it out.
+    for &group in groups {
+        let members = free.iter().filter(|&&i| in_group(i, group)).count();
+        if members > 0 {
+            let error = (missing(group) - total(&u, group)) / members as f64;
+            for (u, _) in u.iter_mut().zip(free).filter(|(_, i)| in_group(**i, group)) {
+                *u += error;
+            }
+        }
+    }
+    Some((u, offsets))
+}

@@ -1,0 +1,90 @@
+//! Which kernel rows are in memory, and which one to give up.
+//!
+//! First in, first out, with a second chance for rows used lately. The values themselves lie in the segments' arenas, one slot per row.
+
+const NONE: u32 = u32::MAX;
+/// A row used within this many steps is not given up.
+const RECENT: u64 = 200;
+
+pub(super) struct Cache {
+    slot_of_row: Vec<u32>,
+    row_of_slot: Vec<u32>,
+    used: Vec<u64>,
+    /// Next slot to look at for eviction.
+    hand: usize,
+    slots: usize,
+}
+
+impl Cache {
+    pub(super) fn new(rows: usize, slots: usize) -> Self {
+        Self { slot_of_row: vec![NONE; rows], row_of_slot: Vec::new(), used: Vec::new(), hand: 0, slots }
+    }
+
+    /// Slots in use.
+    pub(super) fn filled(&self) -> usize {
+        self.row_of_slot.len()
+    }
+
+    /// Allows more slots.
+    pub(super) fn grow(&mut self, slots: usize) {
+        self.slots = self.slots.max(slots.min(self.slot_of_row.len()));
+    }
+
+    pub(super) fn contains(&self, row: usize) -> bool {
+        self.slot_of_row[row] != NONE
+    }
+
+    /// The slot of `row`, marked as used at step `now`.
+    pub(super) fn find(&mut self, row: usize, now: u64) -> Option<usize> {
+        let slot = self.slot_of_row[row];
+        (slot != NONE).then(|| {
+            self.used[slot as usize] = now;
+            slot as usize
+        })
+    }
+
+    /// A slot for `row`, which is not there yet. Rows used at step `now` itself are never given up for it.
+    pub(super) fn insert(&mut self, row: usize, now: u64) -> usize {
+        debug_assert!(!self.contains(row));
+        if self.row_of_slot.len() < self.slots {
+            self.slot_of_row[row] = self.row_of_slot.len() as u32;
+            self.row_of_slot.push(row as u32);
+            self.used.push(now);
+            return self.row_of_slot.len() - 1;
+        }
+        let mut looked = 0;
+        let slot = loop {
+            let slot = self.hand;
+            self.hand = (self.hand + 1) % self.slots;
+            looked += 1;
+            let age = now - self.used[slot];
+            // After a full round without an old row, any row that this step does not need will do.
+            if age > RECENT || (looked > self.slots && age > 0) || looked > 2 * self.slots {
+                break slot;
+            }
+        };
+        self.slot_of_row[self.row_of_slot[slot] as usize] = NONE;
+        self.row_of_slot[slot] = row as u32;
+        self.slot_of_row[row] = slot as u32;
+        self.used[slot] = now;
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_rows_go_first_and_recent_ones_stay() {
+        let mut cache = Cache::new(10, 2);
+        assert_eq!((cache.insert(3, 0), cache.insert(4, 0)), (0, 1));
+        assert_eq!(cache.find(3, 300), Some(0));
+        assert_eq!(cache.insert(5, 300), 1);
+        assert!(cache.contains(3) && !cache.contains(4) && cache.contains(5));
+        // Both are recent now, but only one was used at this very step.
+        assert_eq!(cache.find(5, 301), Some(1));
+        assert_eq!(cache.insert(6, 301), 0);
+        assert!(cache.find(3, 302).is_none());
+    }
+}

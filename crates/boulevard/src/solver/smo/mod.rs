@@ -1,0 +1,432 @@
+//! Sequential minimal optimisation: two variables at a time.
+//!
+//! ```text
+//! grow  i = argmin of the slope over variables that may grow
+//! lower j = argmax of (slope_j - slope_i)^2 / (K_ii + K_jj - 2 K_ij) over variables that may fall
+//! step    = (slope_j - slope_i) / (K_ii + K_jj - 2 K_ij), cut at the bounds (and at zero where there is a kink)
+//! ```
+//! The second-order choice of `j` is that of Fan, Chen and Lin (2005). An iteration costs two passes over the columns: one chooses `j`,
+//! the other updates the gradient and already finds the next `i`. Each pass is cut into one segment per thread. A missing kernel row is
+//! computed inside the pass that needs it, together with three rows that are likely to be needed soon.
+//!
+//! Where the curvature is not positive (equal rows, or a kernel that is not positive semi-definite) the step goes to the next bound; the
+//! objective still falls with every step, so the loop ends for every kernel.
+
+mod cache;
+mod segment;
+
+use std::sync::Mutex;
+
+use self::cache::Cache;
+use self::segment::{Block, Segment};
+use super::certificate::slopes;
+use super::dual::{DualProblem, Equality};
+use crate::kernel::KernelRows;
+use crate::observe::{Context, Progress, StopReason};
+use crate::parallel::Crew;
+use crate::simd::Real;
+use crate::simd::sweep::{KINK_LOW, KINK_UP, LOW, SECOND_GROUP_SHIFT, UP};
+
+/// Rows computed together: the one that is missing and likely next ones. Eight were measured slower on two threads.
+const BLOCK_ROWS: usize = 4;
+/// Below this many values per row block, computing rows ahead costs more than it saves.
+const AHEAD_FROM: usize = 1 << 17;
+/// Columns from which a pass is worth cutting between threads.
+const SPLIT_FROM: usize = 3000;
+/// Fewest rows a cache can work with: the pair, and blocks for both.
+const FEWEST_SLOTS: usize = 2 * BLOCK_ROWS + 2;
+/// Compaction is worth its cost when at least this share of the columns goes.
+const SHRINK_SHARE: f64 = 0.25;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The violation is within the tolerance.
+    Reached,
+    /// No pair promises progress at this precision.
+    Stuck,
+    /// Something else ended it.
+    Stopped(StopReason),
+}
+
+/// What a run may do.
+pub(super) struct Limits {
+    pub tolerance: f64,
+    pub max_iterations: u64,
+    /// Iterations before samples are left out; none never.
+    pub shrink_after: Option<u64>,
+}
+
+pub(super) struct Engine<'a, T: Real> {
+    kernel: &'a dyn KernelRows<T>,
+    /// The same rows against the columns that are left, while shrunk.
+    restricted: Option<Box<dyn KernelRows<T> + 'a>>,
+    /// The sample at every position.
+    samples: Vec<usize>,
+    segments: Vec<Mutex<Segment<T>>>,
+    cache: Cache,
+    clock: u64,
+    lanes: usize,
+    floor: f64,
+    dimensions: usize,
+    budget: usize,
+}
+
+impl<'a, T: Real> Engine<'a, T> {
+    pub(super) fn new(
+        kernel: &'a dyn KernelRows<T>,
+        diagonal: &[f64],
+        dimensions: usize,
+        budget: usize,
+        threads: usize,
+        context: &Context<'_>,
+    ) -> Self {
+        let n = kernel.columns();
+        let lanes = context.isa.lanes::<T>();
+        // Segments are fixed by the number of threads, but no result depends on where they are cut.
+        let parts = if n < SPLIT_FROM { 1 } else { threads };
+        let part = n.div_ceil(parts).next_multiple_of(lanes);
+        let slots = (budget / (n.next_multiple_of(lanes) * size_of::<T>()).max(1)).clamp(FEWEST_SLOTS, n.max(FEWEST_SLOTS));
+        let mut segments = Vec::new();
+        for first in (0..n).step_by(part.max(1)) {
+            let columns = first..(first + part).min(n);
+            let mut segment = Segment::new(columns.clone(), lanes, slots);
+            segment.diagonal.iter_mut().zip(&diagonal[columns]).for_each(|(to, &v)| *to = T::from_f64(v));
+            segments.push(Mutex::new(segment));
+        }
+        let largest = diagonal.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
+        Self {
+            kernel,
+            restricted: None,
+            samples: (0..n).collect(),
+            segments,
+            cache: Cache::new(n, slots),
+            clock: 0,
+            lanes,
+            floor: (T::ROUNDING * 8.0 * largest).max(1e-12),
+            dimensions,
+            budget,
+        }
+    }
+
+    fn segment(&mut self, position: usize) -> &mut Segment<T> {
+        let mut at = 0;
+        while at + 1 < self.segments.len() && self.segments[at + 1].get_mut().expect("not poisoned").columns.start <= position {
+            at += 1;
+        }
+        self.segments[at].get_mut().expect("not poisoned")
+    }
+
+    /// Sets the state to the point `b` with gradient `gradient`; kernel rows stay unless columns were left out.
+    pub(super) fn load(&mut self, problem: &DualProblem<'_>, b: &[f64], gradient: &[f64], diagonal: &[f64], context: &Context<'_>) {
+        if self.restricted.is_some() {
+            let threads = self.segments.len();
+            let (clock, kernel) = (self.clock, self.kernel);
+            *self = Self::new(kernel, diagonal, self.dimensions, self.budget, threads, context);
+            self.clock = clock;
+        }
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            for (place, sample) in segment.columns.clone().enumerate() {
+                segment.gradient[place] = T::from_f64(gradient[sample]);
+                segment.status[place] = status(problem, sample, b[sample]);
+            }
+        }
+    }
+
+    /// The gradient as the run left it; `None` for samples that were left out.
+    pub(super) fn gradient(&mut self) -> Option<Vec<f64>> {
+        if self.restricted.is_some() {
+            return None;
+        }
+        let segments = self.segments.iter_mut().map(|segment| segment.get_mut().expect("not poisoned"));
+        Some(segments.flat_map(|segment| segment.gradient[..segment.columns.len()].iter().map(|v| v.to_f64())).collect())
+    }
+
+    /// Takes steps from the loaded state until the tolerance, a limit or a dead end; `b` follows.
+    pub(super) fn run(
+        &mut self,
+        problem: &DualProblem<'_>,
+        b: &mut [f64],
+        limits: &Limits,
+        iterations: &mut u64,
+        crew: &mut Crew,
+        context: &Context<'_>,
+    ) -> Outcome {
+        let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
+        let kink = T::from_f64(problem.kink);
+        let (isa, parts) = (context.isa, self.segments.len());
+        // About a hundred questions a second, whatever a pass costs.
+        let ask_every = (1u64 << 26) / (self.samples.len() as u64 + 20_000);
+        let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
+        let first_iteration = *iterations;
+        let segments = &self.segments;
+        crew.run(parts, &|s| segments[s].lock().expect("not poisoned").look(isa, kink, groups));
+        loop {
+            let Some(choice) = self.choose(groups) else { return Outcome::Reached };
+            if choice.violation <= limits.tolerance {
+                return Outcome::Reached;
+            }
+            if *iterations >= limits.max_iterations {
+                return Outcome::Stopped(StopReason::MaxIterations);
+            }
+            let done = *iterations - first_iteration;
+            if done % ask_every == ask_every - 1 {
+                let progress = Progress {
+                    stage: "solve",
+                    done: *iterations,
+                    total: None,
+                    violation: Some(choice.violation),
+                    tolerance: Some(limits.tolerance),
+                };
+                if let Some(reason) = context.check(&progress) {
+                    return Outcome::Stopped(reason);
+                }
+            }
+            if let Some(after) = limits.shrink_after
+                && done >= after
+                && done % shrink_every == 0
+                && self.shrink(problem, b, groups)
+            {
+                let segments = &self.segments;
+                crew.run(self.segments.len(), &|s| segments[s].lock().expect("not poisoned").look(isa, kink, groups));
+                continue;
+            }
+            *iterations += 1;
+            self.clock += 1;
+            if !self.step(problem, b, &choice, groups, crew, context) {
+                return Outcome::Stuck;
+            }
+        }
+    }
+
+    /// The variable to grow, in the group with the larger violation.
+    fn choose(&mut self, groups: usize) -> Option<Choice<T>> {
+        let mut best: Option<Choice<T>> = None;
+        for group in 0..groups {
+            let (mut up, mut low) = (None::<(T, usize)>, None::<T>);
+            for segment in &mut self.segments {
+                let segment = segment.get_mut().expect("not poisoned");
+                if let Some((value, place)) = segment.extremes[group].up.smallest()
+                    && up.is_none_or(|best| value < best.0)
+                {
+                    up = Some((value, segment.columns.start + place));
+                }
+                if let Some((value, _)) = segment.extremes[group].low.largest()
+                    && low.is_none_or(|best| value > best)
+                {
+                    low = Some(value);
+                }
+            }
+            let (Some((up, position)), Some(low)) = (up, low) else { continue };
+            let violation = low.to_f64() - up.to_f64();
+            if best.as_ref().is_none_or(|best| violation > best.violation) {
+                best = Some(Choice { group, position, slope: up, violation, least_up: up.to_f64(), most_low: low.to_f64() });
+            }
+        }
+        best
+    }
+
+    /// One step with the variable of `choice`; `false` if no partner promises progress.
+    fn step(
+        &mut self,
+        problem: &DualProblem<'_>,
+        b: &mut [f64],
+        choice: &Choice<T>,
+        groups: usize,
+        crew: &mut Crew,
+        context: &Context<'_>,
+    ) -> bool {
+        let (isa, parts, kink) = (context.isa, self.segments.len(), T::from_f64(problem.kink));
+        let floor = T::from_f64(self.floor);
+        let i = choice.position;
+        let sample_i = self.samples[i];
+
+        let ahead = self.likely(|segment| segment.extremes[choice.group].up, true);
+        let (slot_i, block) = self.request(sample_i, &ahead);
+        let diagonal_i = {
+            let segment = self.segment(i);
+            segment.diagonal[i - segment.columns.start]
+        };
+        let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
+        let segments = &self.segments;
+        crew.run(parts, &|s| {
+            let mut segment = segments[s].lock().expect("not poisoned");
+            segment.compute(kernel, &block);
+            segment.partner(isa, kink, choice.group, slot_i, diagonal_i, choice.slope, floor);
+        });
+        let mut best = None::<(T, usize)>;
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            if let Some((gain, place)) = segment.partners.largest()
+                && best.is_none_or(|best| gain > best.0)
+            {
+                best = Some((gain, segment.columns.start + place));
+            }
+        }
+        let Some((_, j)) = best else { return false };
+        let sample_j = self.samples[j];
+
+        let ahead = self.likely(|segment| segment.partners, false);
+        let (slot_j, block) = self.request(sample_j, &ahead);
+        let segment = self.segment(j);
+        let (k_ij, k_jj, g_j) = {
+            let place = j - segment.columns.start;
+            (segment.value(slot_i, j).to_f64(), segment.diagonal[place].to_f64(), segment.gradient[place].to_f64())
+        };
+        let (_, slope_j) = slopes(problem, b[sample_j], g_j);
+        let curvature = (diagonal_i.to_f64() + k_jj - 2.0 * k_ij).max(self.floor);
+        let wanted = (slope_j - choice.slope.to_f64()) / curvature;
+        let (step_i, step_j) = move_pair(problem, b, sample_i, sample_j, wanted);
+        for (position, sample) in [(i, sample_i), (j, sample_j)] {
+            let byte = status(problem, sample, b[sample]);
+            let segment = self.segment(position);
+            let place = position - segment.columns.start;
+            segment.status[place] = byte;
+        }
+        let steps = [T::from_f64(step_i), T::from_f64(step_j)];
+        let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
+        let segments = &self.segments;
+        crew.run(parts, &|s| {
+            let mut segment = segments[s].lock().expect("not poisoned");
+            segment.compute(kernel, &block);
+            segment.update(isa, kink, groups, steps, [slot_i, slot_j]);
+        });
+        // A step lost in rounding would be chosen again for ever.
+        step_i != 0.0 || step_j != 0.0
+    }
+
+    /// The samples of the best lanes, best first, that are worth computing ahead.
+    fn likely(&mut self, candidates: impl Fn(&Segment<T>) -> crate::simd::sweep::Candidates<T>, smallest: bool) -> Vec<usize> {
+        if self.samples.len() * self.dimensions < AHEAD_FROM {
+            return Vec::new();
+        }
+        let mut found: Vec<(f64, usize)> = Vec::new();
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            let start = segment.columns.start;
+            for (value, place) in candidates(segment).iter() {
+                let sample = self.samples[start + place];
+                if !self.cache.contains(sample) {
+                    found.push((if smallest { value.to_f64() } else { -value.to_f64() }, sample));
+                }
+            }
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        found.truncate(BLOCK_ROWS);
+        found.into_iter().map(|(_, sample)| sample).collect()
+    }
+
+    /// The slot of a row, and the rows to compute first if it is not there.
+    fn request(&mut self, sample: usize, ahead: &[usize]) -> (usize, Block) {
+        let mut block = Block { samples: Vec::new(), slots: Vec::new() };
+        if let Some(slot) = self.cache.find(sample, self.clock) {
+            return (slot, block);
+        }
+        let slot = self.cache.insert(sample, self.clock);
+        block.samples.push(sample);
+        block.slots.push(slot);
+        for &other in ahead.iter().filter(|&&other| other != sample).take(BLOCK_ROWS - 1) {
+            block.samples.push(other);
+            block.slots.push(self.cache.insert(other, self.clock));
+        }
+        (slot, block)
+    }
+
+    /// Leaves out columns at a bound whose slope says that they stay there. `true` if columns went.
+    fn shrink(&mut self, problem: &DualProblem<'_>, b: &[f64], groups: usize) -> bool {
+        if groups == 2 || problem.kink != 0.0 {
+            return false;
+        }
+        let Some(choice) = self.choose(groups) else { return false };
+        let (mut kept, mut present, mut keep) = (0, 0, Vec::new());
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            let mut of_segment = Vec::new();
+            for (place, position) in segment.columns.clone().enumerate() {
+                let sample = self.samples[position];
+                let (up, low) = slopes(problem, b[sample], segment.gradient[place].to_f64());
+                let settled = match segment.status[place] & (UP | LOW) {
+                    UP => up > choice.most_low,
+                    LOW => low < choice.least_up,
+                    0 => true,
+                    _ => false,
+                };
+                if !settled {
+                    of_segment.push(place);
+                }
+            }
+            present += segment.columns.len();
+            kept += of_segment.len();
+            keep.push(of_segment);
+        }
+        if kept == 0 || (kept as f64) > (1.0 - SHRINK_SHARE) * present as f64 {
+            return false;
+        }
+        // Segments begin at panels: fill them up with columns that stay out of play.
+        let mut samples = Vec::new();
+        let mut ranges = Vec::new();
+        for (segment, places) in self.segments.iter_mut().zip(&keep) {
+            let segment = segment.get_mut().expect("not poisoned");
+            let first = samples.len();
+            samples.extend(places.iter().map(|&place| self.samples[segment.columns.start + place]));
+            ranges.push(first..samples.len());
+            let padding = samples.len().next_multiple_of(self.lanes) - samples.len();
+            samples.extend(std::iter::repeat_n(self.samples[0], padding));
+        }
+        let Some(restricted) = self.kernel.restrict(&samples) else { return false };
+        let filled = self.cache.filled();
+        for ((segment, places), range) in self.segments.iter_mut().zip(&keep).zip(ranges) {
+            segment.get_mut().expect("not poisoned").compact(places, range, self.lanes, filled);
+        }
+        let slots = self.segments.iter_mut().map(|s| s.get_mut().expect("not poisoned").slots()).min().unwrap_or(0);
+        self.cache.grow(slots);
+        self.samples = samples;
+        self.restricted = Some(restricted);
+        true
+    }
+}
+
+/// The variable to grow.
+struct Choice<T> {
+    group: usize,
+    position: usize,
+    slope: T,
+    violation: f64,
+    least_up: f64,
+    most_low: f64,
+}
+
+/// Which way a variable may move.
+fn status(problem: &DualProblem<'_>, sample: usize, b: f64) -> u8 {
+    let mut byte = 0;
+    if b < problem.upper[sample] {
+        byte |= UP;
+    }
+    if b > problem.lower[sample] {
+        byte |= LOW;
+    }
+    if problem.in_second_group(sample) {
+        byte <<= SECOND_GROUP_SHIFT;
+    }
+    if b >= 0.0 {
+        byte |= KINK_UP;
+    }
+    if b > 0.0 {
+        byte |= KINK_LOW;
+    }
+    byte
+}
+
+/// Grows `i` and lowers `j` by `wanted`, cut at bounds and at the kink. Values that reach a limit are set to it exactly.
+fn move_pair(problem: &DualProblem<'_>, b: &mut [f64], i: usize, j: usize, wanted: f64) -> (f64, f64) {
+    let stops_at_zero = problem.kink != 0.0;
+    let limit_i = if stops_at_zero && b[i] < 0.0 { problem.upper[i].min(0.0) } else { problem.upper[i] };
+    let limit_j = if stops_at_zero && b[j] > 0.0 { problem.lower[j].max(0.0) } else { problem.lower[j] };
+    let (room_i, room_j) = (limit_i - b[i], b[j] - limit_j);
+    let step = wanted.min(room_i).min(room_j);
+    let (old_i, old_j) = (b[i], b[j]);
+    b[i] = if step == room_i { limit_i } else { old_i + step };
+    b[j] = if step == room_j { limit_j } else { old_j - step };
+    (b[i] - old_i, b[j] - old_j)
+}

@@ -1,0 +1,130 @@
+//! A run of columns with everything the solver keeps for them: one segment per thread, touched by one thread at a time.
+
+use std::ops::Range;
+
+use crate::kernel::KernelRows;
+use crate::simd::sweep::{self, Candidates, Extremes, First, Rules, SECOND_GROUP_SHIFT};
+use crate::simd::{Isa, Real};
+
+pub(super) struct Segment<T: Real> {
+    /// Positions of its columns; begins at a panel, the last panel may be padded.
+    pub columns: Range<usize>,
+    pub gradient: Vec<T>,
+    /// See [`sweep`]; padding has status 0 and so is never chosen.
+    pub status: Vec<u8>,
+    pub diagonal: Vec<T>,
+    /// Its part of every cached row, one slot after the other.
+    arena: Vec<T>,
+    /// Extremes of the last update, per group.
+    pub extremes: [Extremes<T>; 2],
+    pub partners: Candidates<T>,
+}
+
+/// Rows to compute before a pass: samples and the slots they go to.
+pub(super) struct Block {
+    pub samples: Vec<usize>,
+    pub slots: Vec<usize>,
+}
+
+impl<T: Real> Segment<T> {
+    pub(super) fn new(columns: Range<usize>, lanes: usize, slots: usize) -> Self {
+        let width = columns.len().next_multiple_of(lanes);
+        Self {
+            columns,
+            gradient: vec![T::default(); width],
+            status: vec![0; width],
+            diagonal: vec![T::default(); width],
+            // Zeroed pages come from the system untouched: memory is taken when rows are written.
+            arena: vec![T::default(); width * slots],
+            extremes: [Extremes::default(); 2],
+            partners: Candidates::default(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.gradient.len()
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.arena.len() / self.width().max(1)
+    }
+
+    fn slot(&self, slot: usize) -> &[T] {
+        &self.arena[slot * self.width()..(slot + 1) * self.width()]
+    }
+
+    /// A kernel value of a cached row.
+    pub(super) fn value(&self, slot: usize, column: usize) -> T {
+        self.slot(slot)[column - self.columns.start]
+    }
+
+    /// Computes this segment's part of some rows.
+    pub(super) fn compute(&mut self, kernel: &dyn KernelRows<T>, block: &Block) {
+        if block.samples.is_empty() {
+            return;
+        }
+        let width = self.width();
+        // Slots of a block are distinct but in no order: hand them out in the order of the arena.
+        let mut order: Vec<usize> = (0..block.slots.len()).collect();
+        order.sort_unstable_by_key(|&i| block.slots[i]);
+        let samples: Vec<usize> = order.iter().map(|&i| block.samples[i]).collect();
+        let mut out = Vec::with_capacity(order.len());
+        let (mut rest, mut passed) = (&mut self.arena[..], 0);
+        for &i in &order {
+            let (_, tail) = rest.split_at_mut((block.slots[i] - passed) * width);
+            let (row, tail) = tail.split_at_mut(width);
+            out.push(row);
+            (rest, passed) = (tail, block.slots[i] + 1);
+        }
+        kernel.fill(&samples, self.columns.clone(), &mut out);
+    }
+
+    /// Moves the gradient along two cached rows and finds its extremes.
+    pub(super) fn update(&mut self, isa: Isa, kink: T, groups: usize, steps: [T; 2], slots: [usize; 2]) {
+        let width = self.width();
+        let rows = slots.map(|slot| &self.arena[slot * width..(slot + 1) * width]);
+        let rules = Rules { status: &self.status, kink, group_shift: 0 };
+        self.extremes[0] = sweep::update(isa, &mut self.gradient, rules, steps, rows);
+        if groups == 2 {
+            let rules = Rules { group_shift: SECOND_GROUP_SHIFT, ..rules };
+            self.extremes[1] = sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows);
+        }
+    }
+
+    /// The extremes of the gradient as it is.
+    pub(super) fn look(&mut self, isa: Isa, kink: T, groups: usize) {
+        for group in 0..groups {
+            let rules = Rules { status: &self.status, kink, group_shift: group as u32 * SECOND_GROUP_SHIFT };
+            // A step of zero along any finite row changes nothing.
+            let rows = [&self.diagonal[..], &self.diagonal[..]];
+            self.extremes[group] = sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows);
+        }
+    }
+
+    /// Finds the best partners for a growing variable.
+    pub(super) fn partner(&mut self, isa: Isa, kink: T, group: usize, slot: usize, diagonal: T, gradient: T, floor: T) {
+        let rules = Rules { status: &self.status, kink, group_shift: group as u32 * SECOND_GROUP_SHIFT };
+        let first = First { row: self.slot(slot), diagonal, gradient };
+        self.partners = sweep::partner(isa, &self.gradient, rules, first, &self.diagonal, floor);
+    }
+
+    /// Keeps only the columns `keep` (rising places within the segment), in all cached rows too, and moves to `columns`.
+    pub(super) fn compact(&mut self, keep: &[usize], columns: Range<usize>, lanes: usize, filled_slots: usize) {
+        let (old, new) = (self.width(), columns.len().next_multiple_of(lanes));
+        for slot in 0..filled_slots {
+            for (to, &from) in keep.iter().enumerate() {
+                self.arena[slot * new + to] = self.arena[slot * old + from];
+            }
+        }
+        for (to, &from) in keep.iter().enumerate() {
+            self.gradient[to] = self.gradient[from];
+            self.status[to] = self.status[from];
+            self.diagonal[to] = self.diagonal[from];
+        }
+        self.status[keep.len()..].fill(0);
+        self.gradient.truncate(new);
+        self.status.truncate(new);
+        self.diagonal.truncate(new);
+        self.columns = columns;
+    }
+}

@@ -1,0 +1,238 @@
+//! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
+
+use super::certificate::certify;
+use super::dual::{DualProblem, DualSolution, Equality, Options};
+use super::polish::polish;
+use super::single;
+use super::smo::{Engine, Limits, Outcome};
+use super::source::KernelSource;
+use crate::error::{Error, Result};
+use crate::observe::{Context, StopReason};
+use crate::parallel::{self, Crew};
+use crate::simd::Real;
+
+/// Single precision stops this much below the tolerance, to make up for its rounding.
+const MARGIN: f64 = 0.97;
+/// The kernel's rounding error in single precision may be at most this share of the tolerance.
+const SINGLE_SHARE: f64 = 0.02;
+/// Exact gradients after which single precision is given up.
+const CORRECTIONS: usize = 4;
+/// Problems up to this size are solved in double precision from the start: they are cheap, and exact at once.
+const SMALL: usize = 600;
+/// Bytes for kernel rows if nobody says otherwise.
+const DEFAULT_CACHE: usize = 200 << 20;
+
+/// Solves [`DualProblem`]s on one set of samples. Kernel rows stay in memory from one problem to the next.
+pub struct Solver<'a> {
+    source: &'a dyn KernelSource,
+    context: Context<'a>,
+    diagonal: Vec<f64>,
+    crew: Crew,
+    cache: usize,
+    single: Option<Engine<'a, f32>>,
+    double: Option<Engine<'a, f64>>,
+}
+
+impl<'a> Solver<'a> {
+    /// A solver with room for `cache` bytes of kernel rows (200 MiB if none is given, and never more than the context allows).
+    pub fn new(source: &'a dyn KernelSource, cache: Option<usize>, context: &Context<'a>) -> Result<Self> {
+        let n = source.len();
+        let smallest = 16 * n.max(64) * size_of::<f64>();
+        let cache = cache.unwrap_or(DEFAULT_CACHE).min(context.memory.unwrap_or(usize::MAX));
+        if let Some(allowed) = context.memory
+            && allowed < smallest
+        {
+            return Err(Error::Memory { what: "the smallest kernel row cache", needed: smallest, allowed });
+        }
+        let threads = if n < 1000 { 1 } else { context.threads };
+        Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })
+    }
+
+    /// Bytes of rows that pay: with few features a row is cheaper to compute again than to write to memory for the first time.
+    fn budget(&self, width: usize) -> usize {
+        let n = self.source.len();
+        let whole = n.saturating_mul(n).saturating_mul(width);
+        let share = 0.25 + 0.75 * ((self.source.dimensions() as f64 - 50.0) / 50.0).clamp(0.0, 1.0);
+        let useful = if n <= 4096 { whole } else { (whole as f64 * share) as usize };
+        self.cache.min(useful)
+    }
+
+    /// Solves one problem.
+    pub fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution> {
+        problem.validate()?;
+        if problem.len() != self.source.len() {
+            return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
+        }
+        let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
+        let mut gradient = if b.iter().any(|&v| v != 0.0) { self.exact_gradient(problem, &b)? } else { problem.linear.to_vec() };
+        let mut iterations = 0;
+        let stop = match problem.equality {
+            Equality::Free => single::descend(
+                self.source.double()?,
+                &self.diagonal,
+                problem,
+                &mut b,
+                &mut gradient,
+                options,
+                &mut iterations,
+                &self.context,
+            ),
+            _ => self.pairs(problem, options, &mut b, &mut gradient, &mut iterations)?,
+        };
+        if options.polish && matches!(stop, StopReason::Converged) {
+            polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
+        }
+        let certificate = certify(problem, &b, &gradient);
+        Ok(DualSolution {
+            coefficients: b,
+            gradient,
+            offsets: certificate.offsets,
+            objective: certificate.objective,
+            violation: certificate.violation,
+            gap: certificate.gap,
+            iterations,
+            stop,
+        })
+    }
+
+    /// Pair steps until the true violation is within the tolerance.
+    fn pairs(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+    ) -> Result<StopReason> {
+        if self.single_is_enough(problem, options)? {
+            for _ in 0..CORRECTIONS {
+                let before = *iterations;
+                let outcome = self.run_single(problem, options, b, gradient, iterations)?;
+                let now = self.single.as_mut().expect("it just ran").gradient();
+                if let (Some(now), Outcome::Stopped(reason)) = (&now, outcome) {
+                    gradient.clone_from(now);
+                    return Ok(reason);
+                }
+                *gradient = match now {
+                    Some(now) if outcome == Outcome::Reached && rounding(b, &now, *iterations) <= (1.0 - MARGIN) * options.tolerance => {
+                        *gradient = now;
+                        return Ok(StopReason::Converged);
+                    }
+                    _ => self.exact_gradient(problem, b)?,
+                };
+                if let Outcome::Stopped(reason) = outcome {
+                    return Ok(reason);
+                }
+                if certify(problem, b, gradient).violation <= options.tolerance {
+                    return Ok(StopReason::Converged);
+                }
+                // Neither steps nor hope: single precision has given what it has.
+                if *iterations == before {
+                    break;
+                }
+            }
+        }
+        loop {
+            let outcome = self.run_double(problem, options, b, gradient, iterations)?;
+            let engine = self.double.as_mut().expect("it just ran");
+            let shrunk = match engine.gradient() {
+                Some(now) => {
+                    *gradient = now;
+                    false
+                }
+                None => true,
+            };
+            if shrunk {
+                *gradient = self.exact_gradient(problem, b)?;
+            }
+            match outcome {
+                Outcome::Stopped(reason) => return Ok(reason),
+                Outcome::Stuck => return Ok(StopReason::Converged),
+                Outcome::Reached if !shrunk || certify(problem, b, gradient).violation <= options.tolerance => {
+                    return Ok(StopReason::Converged);
+                }
+                Outcome::Reached => {}
+            }
+        }
+    }
+
+    fn single_is_enough(&self, problem: &DualProblem<'_>, options: &Options) -> Result<bool> {
+        if problem.len() <= SMALL {
+            return Ok(false);
+        }
+        let largest = problem.linear.iter().fold(0.0, |a: f64, v| a.max(v.abs())) + problem.kink;
+        let allowed = SINGLE_SHARE * options.tolerance;
+        Ok(largest * f32::ROUNDING <= allowed && self.source.single()?.accuracy() <= allowed)
+    }
+
+    fn limits(&self, problem: &DualProblem<'_>, options: &Options, tolerance: f64) -> Limits {
+        Limits {
+            tolerance,
+            max_iterations: options.max_iterations.unwrap_or(u64::MAX),
+            // Leaving samples out pays when there are many more steps than samples.
+            shrink_after: options.shrinking.then(|| 3 * problem.len() as u64),
+        }
+    }
+
+    fn run_single(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &[f64],
+        iterations: &mut u64,
+    ) -> Result<Outcome> {
+        let limits = self.limits(problem, options, MARGIN * options.tolerance);
+        let budget = self.budget(size_of::<f32>());
+        let (rows, threads) = (self.source.single()?, self.crew.threads());
+        let engine =
+            self.single.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));
+        engine.load(problem, b, gradient, &self.diagonal, &self.context);
+        Ok(engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context))
+    }
+
+    fn run_double(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &[f64],
+        iterations: &mut u64,
+    ) -> Result<Outcome> {
+        let limits = self.limits(problem, options, options.tolerance);
+        // Rows in single precision are not needed any more.
+        self.single = None;
+        let budget = self.budget(size_of::<f64>());
+        let (rows, threads) = (self.source.double()?, self.crew.threads());
+        let engine =
+            self.double.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));
+        engine.load(problem, b, gradient, &self.diagonal, &self.context);
+        Ok(engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context))
+    }
+
+    /// `K b + linear` in double precision.
+    fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {
+        let rows = self.source.double()?;
+        let support: Vec<usize> = (0..b.len()).filter(|&i| b[i] != 0.0).collect();
+        let weights: Vec<f64> = support.iter().map(|&i| b[i]).collect();
+        let lanes = self.context.isa.lanes::<f64>();
+        let part = problem.len().div_ceil(4 * self.crew.threads()).next_multiple_of(lanes);
+        let parts = parallel::map(self.crew.threads(), problem.len().div_ceil(part), |p| {
+            let columns = p * part..((p + 1) * part).min(problem.len());
+            let mut sums = vec![0.0; columns.len().next_multiple_of(lanes)];
+            rows.weigh(&support, &weights, 1, columns.clone(), &mut sums);
+            sums.truncate(columns.len());
+            sums
+        });
+        let mut gradient = parts.concat();
+        gradient.iter_mut().zip(problem.linear).for_each(|(g, q)| *g += q);
+        Ok(gradient)
+    }
+}
+
+/// How wrong the gradient may be after `iterations` steps in single precision: rounding of the steps and of the kernel, both random.
+fn rounding(b: &[f64], gradient: &[f64], iterations: u64) -> f64 {
+    let size = b.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let largest = gradient.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
+    f32::ROUNDING * ((iterations as f64).sqrt() * largest + 2.0 * size)
+}

@@ -1,0 +1,153 @@
+//! Where a solver gets kernel rows from, in both precisions, made when first asked for.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use crate::data::Matrix;
+use crate::error::Result;
+use crate::kernel::{self, Kernel, KernelRows};
+use crate::observe::Context;
+use crate::simd::Real;
+
+/// The kernel matrix of one set of samples.
+pub trait KernelSource: Sync {
+    /// Number of samples.
+    fn len(&self) -> usize;
+    /// Whether there are no samples.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// `k(x, x)` of every sample.
+    fn diagonal(&self) -> Result<Vec<f64>>;
+    /// Rows in single precision.
+    fn single(&self) -> Result<&dyn KernelRows<f32>>;
+    /// Rows in double precision.
+    fn double(&self) -> Result<&dyn KernelRows<f64>>;
+    /// Features per sample, for the choice between keeping and recomputing rows.
+    fn dimensions(&self) -> usize;
+}
+
+type Lazy<'a, T> = OnceLock<Box<dyn KernelRows<T> + 'a>>;
+
+fn get<'s, 'a, T: Real>(
+    cell: &'s Lazy<'a, T>,
+    make: impl FnOnce() -> Result<Box<dyn KernelRows<T> + 'a>>,
+) -> Result<&'s (dyn KernelRows<T> + 'a)> {
+    if cell.get().is_none() {
+        // Two threads may both make it; the first one's stays.
+        let _ = cell.set(make()?);
+    }
+    Ok(&**cell.get().expect("just set"))
+}
+
+/// A kernel on a table.
+pub struct TableKernel<'a> {
+    kernel: Kernel,
+    x: &'a Matrix<'a>,
+    context: Context<'a>,
+    single: Lazy<'a, f32>,
+    double: Lazy<'a, f64>,
+}
+
+impl<'a> TableKernel<'a> {
+    /// `kernel` must be resolved ([`Kernel::resolve`]).
+    pub fn new(kernel: &Kernel, x: &'a Matrix<'a>, context: &Context<'a>) -> Self {
+        Self { kernel: kernel.clone(), x, context: *context, single: OnceLock::new(), double: OnceLock::new() }
+    }
+}
+
+impl KernelSource for TableKernel<'_> {
+    fn len(&self) -> usize {
+        self.x.rows()
+    }
+
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        kernel::diagonal(&self.kernel, self.x)
+    }
+
+    fn single(&self) -> Result<&dyn KernelRows<f32>> {
+        get(&self.single, || kernel::rows(&self.kernel, self.x, &self.context))
+    }
+
+    fn double(&self) -> Result<&dyn KernelRows<f64>> {
+        get(&self.double, || kernel::rows(&self.kernel, self.x, &self.context))
+    }
+
+    fn dimensions(&self) -> usize {
+        self.x.columns()
+    }
+}
+
+/// Every sample twice, as nu regression needs it: variables `n..2 n` belong to the same samples again.
+pub struct DoubledKernel<'a> {
+    inner: &'a dyn KernelSource,
+    single: OnceLock<Doubled<'a, f32>>,
+    double: OnceLock<Doubled<'a, f64>>,
+    lanes: [usize; 2],
+}
+
+impl<'a> DoubledKernel<'a> {
+    /// Doubles `inner`.
+    pub fn new(inner: &'a dyn KernelSource, context: &Context<'_>) -> Self {
+        let lanes = [context.isa.lanes::<f32>(), context.isa.lanes::<f64>()];
+        Self { inner, single: OnceLock::new(), double: OnceLock::new(), lanes }
+    }
+}
+
+struct Doubled<'a, T> {
+    rows: &'a dyn KernelRows<T>,
+    lanes: usize,
+}
+
+impl<T: Real> KernelRows<T> for Doubled<'_, T> {
+    fn rows(&self) -> usize {
+        2 * self.rows.rows()
+    }
+
+    fn columns(&self) -> usize {
+        2 * self.rows.columns()
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
+        let half = self.rows.columns();
+        let width = half.next_multiple_of(self.lanes);
+        let mut buffer = vec![T::default(); width];
+        for (&row, out) in rows.iter().zip(out) {
+            self.rows.fill(&[row % half], 0..half, &mut [&mut buffer]);
+            out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = buffer[c % half]);
+        }
+    }
+
+    fn accuracy(&self) -> f64 {
+        self.rows.accuracy()
+    }
+}
+
+impl KernelSource for DoubledKernel<'_> {
+    fn len(&self) -> usize {
+        2 * self.inner.len()
+    }
+
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        let half = self.inner.diagonal()?;
+        Ok([&half[..], &half[..]].concat())
+    }
+
+    fn single(&self) -> Result<&dyn KernelRows<f32>> {
+        if self.single.get().is_none() {
+            let _ = self.single.set(Doubled { rows: self.inner.single()?, lanes: self.lanes[0] });
+        }
+        Ok(self.single.get().expect("just set"))
+    }
+
+    fn double(&self) -> Result<&dyn KernelRows<f64>> {
+        if self.double.get().is_none() {
+            let _ = self.double.set(Doubled { rows: self.inner.double()?, lanes: self.lanes[1] });
+        }
+        Ok(self.double.get().expect("just set"))
+    }
+
+    fn dimensions(&self) -> usize {
+        self.inner.dimensions()
+    }
+}

@@ -1,0 +1,265 @@
+//! The solver's promises: optimality, and the same answer whatever the switches.
+
+use super::*;
+use crate::data::Matrix;
+use crate::kernel::Kernel;
+use crate::observe::{Context, StopFlag, StopReason};
+use crate::random::Random;
+use crate::simd::Isa;
+
+struct Case {
+    x: Matrix<'static>,
+    linear: Vec<f64>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    start: Option<Vec<f64>>,
+    kink: f64,
+    second: Option<Vec<bool>>,
+}
+
+impl Case {
+    /// Two overlapping clouds.
+    fn classes(n: usize, d: usize, c: f64, seed: u64) -> Self {
+        let mut random = Random::new(seed, 0);
+        let y: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let values = (0..n * d).map(|i| random.normal() + 0.5 * y[i / d]).collect::<Vec<_>>();
+        let bound = |y: f64, side: f64| if y * side > 0.0 { side * c } else { 0.0 };
+        Self {
+            x: Matrix::dense(values, n, d).unwrap(),
+            linear: y.iter().map(|y| -y).collect(),
+            lower: y.iter().map(|&y| bound(y, -1.0)).collect(),
+            upper: y.iter().map(|&y| bound(y, 1.0)).collect(),
+            start: None,
+            kink: 0.0,
+            second: None,
+        }
+    }
+
+    fn regression(n: usize, c: f64, kink: f64) -> Self {
+        let mut random = Random::new(5, 0);
+        let values: Vec<f64> = (0..2 * n).map(|_| random.normal()).collect();
+        let linear = values.chunks(2).map(|x| -(x[0].sin() + 0.3 * x[1] + 0.2 * random.normal())).collect();
+        Self { x: Matrix::dense(values, n, 2).unwrap(), linear, lower: vec![-c; n], upper: vec![c; n], start: None, kink, second: None }
+    }
+
+    fn problem(&self) -> DualProblem<'_> {
+        let equality = self.second.as_deref().map_or(Equality::Sum, Equality::TwoSums);
+        DualProblem {
+            linear: &self.linear,
+            lower: &self.lower,
+            upper: &self.upper,
+            kink: self.kink,
+            equality,
+            start: self.start.as_deref(),
+        }
+    }
+
+    fn solve(&self, kernel: &Kernel, options: &Options, context: &Context<'_>) -> DualSolution {
+        let source = TableKernel::new(kernel, &self.x, context);
+        Solver::new(&source, None, context).unwrap().solve(&self.problem(), options).unwrap()
+    }
+}
+
+fn feasible(case: &Case, solution: &DualSolution) {
+    let b = &solution.coefficients;
+    assert!((0..b.len()).all(|i| case.lower[i] <= b[i] && b[i] <= case.upper[i]), "bounds");
+    let wanted: f64 = case.start.as_ref().map_or(0.0, |s| s.iter().sum());
+    assert!(
+        (b.iter().sum::<f64>() - wanted).abs() < 1e-9 * (1.0 + b.iter().map(|v| v.abs()).sum::<f64>()),
+        "sum {}",
+        b.iter().sum::<f64>()
+    );
+}
+
+/// The gradient that the solution claims, recomputed from the plain formula.
+fn honest(case: &Case, kernel: &Kernel, solution: &DualSolution, allowed: f64) {
+    let n = case.linear.len();
+    let rows: Vec<Vec<f64>> = (0..n).map(|i| (0..case.x.columns()).map(|j| case.x.get(i, j)).collect()).collect();
+    for i in 0..n {
+        let mut g = case.linear[i];
+        for j in 0..n {
+            if solution.coefficients[j] != 0.0 {
+                g += solution.coefficients[j] * kernel.evaluate(&rows[i], &rows[j]).unwrap();
+            }
+        }
+        assert!((g - solution.gradient[i]).abs() < allowed, "gradient {i}: {} for {g}", solution.gradient[i]);
+    }
+}
+
+#[test]
+fn small_problems_are_solved_exactly_at_the_default_tolerance() {
+    for (c, d) in [(0.1, 2), (1.0, 5), (100.0, 5)] {
+        for kernel in [Kernel::rbf(0.3), Kernel::poly(3, 0.2, 1.0), Kernel::Linear, Kernel::Laplacian { gamma: 0.2.into() }] {
+            let case = Case::classes(150, d, c, 1);
+            let solution = case.solve(&kernel, &Options::default(), &Context::default());
+            assert_eq!(solution.stop, StopReason::Converged);
+            feasible(&case, &solution);
+            honest(&case, &kernel, &solution, 1e-9 * (1.0 + c * 150.0));
+            let exact = solution.violation < 1e-8 && solution.gap < 1e-8;
+            assert!(exact || kernel == Kernel::Linear, "{kernel:?} C = {c}: violation {:e}, gap {:e}", solution.violation, solution.gap);
+            assert!(solution.violation <= 1e-3);
+        }
+    }
+}
+
+#[test]
+fn single_and_double_precision_find_the_same_optimum() {
+    let case = Case::classes(1500, 4, 1.0, 2);
+    let kernel = Kernel::rbf(0.25);
+    let plain = Options { polish: false, ..Options::default() };
+    let fast = case.solve(&kernel, &plain, &Context::default());
+    let tight = case.solve(&kernel, &Options { tolerance: 1e-10, ..plain }, &Context::default());
+    assert!(fast.violation <= 1e-3 && tight.violation <= 1e-10, "{:e} {:e}", fast.violation, tight.violation);
+    assert!((fast.objective / tight.objective - 1.0).abs() < 1e-5);
+    assert!(tight.gap < 1e-9 && fast.gap < 1e-3, "{:e} {:e}", tight.gap, fast.gap);
+    honest(&case, &kernel, &fast, 1e-4);
+    honest(&case, &kernel, &tight, 1e-9);
+}
+
+#[test]
+fn threads_cache_and_shrinking_do_not_change_the_answer() {
+    let case = Case::classes(3500, 6, 10.0, 3);
+    let kernel = Kernel::rbf(0.1);
+    let options = Options { polish: false, shrinking: false, ..Options::default() };
+    let reference = case.solve(&kernel, &options, &Context::single());
+    for threads in [2, 3] {
+        let again = case.solve(&kernel, &options, &Context::default().with_threads(threads));
+        assert_eq!(reference.coefficients, again.coefficients, "{threads} threads");
+        assert_eq!(reference.gradient, again.gradient);
+    }
+    let context = Context::single();
+    let source = TableKernel::new(&kernel, &case.x, &context);
+    let small = Solver::new(&source, Some(1 << 20), &context).unwrap().solve(&case.problem(), &options).unwrap();
+    assert_eq!(reference.coefficients, small.coefficients, "small cache");
+    let shrunk = case.solve(&kernel, &Options { shrinking: true, ..options }, &Context::default());
+    assert!(shrunk.violation <= 1e-3 && reference.violation <= 1e-3);
+    assert!((shrunk.objective / reference.objective - 1.0).abs() < 1e-5, "{} {}", shrunk.objective, reference.objective);
+    honest(&case, &kernel, &shrunk, 1e-3);
+}
+
+#[test]
+fn every_instruction_set_finds_the_same_optimum() {
+    let case = Case::classes(700, 3, 2.0, 4);
+    let objectives: Vec<f64> = Isa::available()
+        .map(|isa| {
+            let solution =
+                case.solve(&Kernel::rbf(0.4), &Options { tolerance: 1e-6, ..Options::default() }, &Context { isa, ..Context::default() });
+            assert!(solution.violation <= 1e-6, "{isa:?}: {:e}", solution.violation);
+            solution.objective
+        })
+        .collect();
+    assert!(objectives.iter().all(|o| (o / objectives[0] - 1.0).abs() < 1e-9), "{objectives:?}");
+}
+
+#[test]
+fn a_warm_start_ends_where_a_cold_one_does() {
+    let case = Case::classes(400, 3, 1.0, 5);
+    let options = Options { tolerance: 1e-8, ..Options::default() };
+    let cold = case.solve(&Kernel::rbf(0.5), &options, &Context::default());
+    let half = Case::classes(400, 3, 0.5, 5).solve(&Kernel::rbf(0.5), &options, &Context::default());
+    let warm_case = Case { start: Some(half.coefficients.iter().map(|v| v * 2.0).collect()), ..Case::classes(400, 3, 1.0, 5) };
+    let warm = warm_case.solve(&Kernel::rbf(0.5), &options, &Context::default());
+    assert!((warm.objective / cold.objective - 1.0).abs() < 1e-10);
+    assert!(warm.coefficients.iter().zip(&cold.coefficients).all(|(a, b)| (a - b).abs() < 1e-5));
+}
+
+#[test]
+fn regression_with_a_kink_is_optimal() {
+    for kink in [0.0, 0.1, 0.5] {
+        let case = Case::regression(300, 2.0, kink);
+        let kernel = Kernel::rbf(1.0);
+        let solution = case.solve(&kernel, &Options { tolerance: 1e-7, ..Options::default() }, &Context::default());
+        assert!(solution.violation <= 1e-7 && solution.gap < 1e-6, "kink {kink}: {:e} {:e}", solution.violation, solution.gap);
+        feasible(&case, &solution);
+        honest(&case, &kernel, &solution, 1e-8);
+    }
+}
+
+#[test]
+fn two_sums_are_both_kept() {
+    let mut case = Case::classes(300, 3, 1.0, 6);
+    let second: Vec<bool> = case.linear.iter().map(|q| *q > 0.0).collect();
+    let start: Vec<f64> = (0..300).map(|i| 0.3 * (case.upper[i] + case.lower[i])).collect();
+    let sums = |b: &[f64]| [true, false].map(|side| b.iter().zip(&second).filter(|(_, s)| **s == side).map(|(b, _)| b).sum::<f64>());
+    let wanted = sums(&start);
+    case.linear = vec![0.0; 300];
+    case.second = Some(second.clone());
+    case.start = Some(start);
+    let solution = case.solve(&Kernel::rbf(0.3), &Options { tolerance: 1e-8, ..Options::default() }, &Context::default());
+    let found = sums(&solution.coefficients);
+    assert!((found[0] - wanted[0]).abs() < 1e-9 && (found[1] - wanted[1]).abs() < 1e-9);
+    assert!(solution.violation <= 1e-8 && solution.gap < 1e-7, "{:e} {:e}", solution.violation, solution.gap);
+}
+
+#[test]
+fn without_an_equality_every_slope_points_out_of_the_box() {
+    let case = Case::classes(250, 3, 1.0, 7);
+    let context = Context::default();
+    let kernel = Kernel::rbf(0.3);
+    let source = TableKernel::new(&kernel, &case.x, &context);
+    let problem = DualProblem { equality: Equality::Free, ..case.problem() };
+    let solution =
+        Solver::new(&source, None, &context).unwrap().solve(&problem, &Options { tolerance: 1e-9, ..Options::default() }).unwrap();
+    assert!(solution.violation <= 1e-9 && solution.gap < 1e-8, "{:e} {:e}", solution.violation, solution.gap);
+    assert_eq!(solution.offsets, [0.0, 0.0]);
+    honest(&case, &kernel, &solution, 1e-9);
+}
+
+#[test]
+fn indefinite_kernels_come_to_an_end() {
+    for kernel in [Kernel::sigmoid(0.5, 0.3), Kernel::Multiquadric { gamma: 1.0.into(), coef0: 1.0 }, Kernel::poly(3, 1.0, -1.0)] {
+        for n in [200, 900] {
+            let case = Case::classes(n, 3, 10.0, 8);
+            let solution = case.solve(&kernel, &Options::default(), &Context::default());
+            assert_eq!(solution.stop, StopReason::Converged, "{kernel:?}");
+            feasible(&case, &solution);
+            assert!(solution.violation <= 1e-3, "{kernel:?} n = {n}: {:e}", solution.violation);
+        }
+    }
+}
+
+#[test]
+fn stopped_runs_return_a_usable_point_and_the_reason() {
+    let case = Case::classes(2000, 5, 100.0, 9);
+    let kernel = Kernel::rbf(0.05);
+    let few = case.solve(&kernel, &Options { max_iterations: Some(50), ..Options::default() }, &Context::default());
+    assert_eq!((few.stop, few.iterations), (StopReason::MaxIterations, 50));
+    feasible(&case, &few);
+    assert!(few.violation > 1e-3 && few.gap > 0.0);
+    honest(&case, &kernel, &few, 1e-2);
+    let flag = StopFlag::default();
+    flag.stop();
+    let context = Context::default().with_observer(&flag);
+    let stopped = case.solve(&kernel, &Options { tolerance: 1e-9, ..Options::default() }, &context);
+    assert_eq!(stopped.stop, StopReason::Interrupted);
+    let late = case.solve(
+        &kernel,
+        &Options { tolerance: 1e-9, ..Options::default() },
+        &Context::default().with_time_limit(std::time::Duration::ZERO),
+    );
+    assert_eq!(late.stop, StopReason::TimeLimit);
+}
+
+#[test]
+fn samples_without_room_are_absent_but_get_decision_values() {
+    let mut case = Case::classes(300, 3, 1.0, 10);
+    for i in 200..300 {
+        (case.lower[i], case.upper[i]) = (0.0, 0.0);
+    }
+    let kernel = Kernel::rbf(0.3);
+    let options = Options { tolerance: 1e-9, ..Options::default() };
+    let masked = case.solve(&kernel, &options, &Context::default());
+    let keep: Vec<usize> = (0..200).collect();
+    let part = Case {
+        x: case.x.select(&keep),
+        linear: case.linear[..200].to_vec(),
+        lower: case.lower[..200].to_vec(),
+        upper: case.upper[..200].to_vec(),
+        start: None,
+        kink: 0.0,
+        second: None,
+    };
+    let alone = part.solve(&kernel, &options, &Context::default());
+    assert!((masked.objective / alone.objective - 1.0).abs() < 1e-10);
+    honest(&case, &kernel, &masked, 1e-9);
+}
