@@ -67,6 +67,9 @@ pub fn roc_auc_one_vs_rest(truth: &[u32], scores: &[f64], classes: usize, averag
     if scores.len() != expected || classes == 0 {
         return Err(Error::shape(format!("scores of {} rows and {classes} classes", truth.len()), expected, scores.len()));
     }
+    if let Some(row) = truth.iter().position(|&code| code as usize >= classes) {
+        return Err(Error::data(format!("class code {} at row {row} is outside the {classes} classes", truth[row])));
+    }
     if average == Average::Micro {
         let cells: Vec<bool> = truth.iter().flat_map(|&code| (0..classes).map(move |class| class == code as usize)).collect();
         let cell_weights: Vec<f64> = weights.iter().flat_map(|&weight| std::iter::repeat_n(weight, classes)).collect();
@@ -132,6 +135,7 @@ mod tests {
         let message = roc_auc_one_vs_rest(&[0, 1], &[0.5; 6], 3, Average::Macro, None).unwrap_err().to_string();
         assert_eq!(message, "class 2 against the rest: the ROC curve needs rows of both classes, found no positive one");
         assert!(roc_auc_one_vs_rest(&[0, 1], &[0.5; 5], 3, Average::Macro, None).is_err());
+        assert!(roc_auc_one_vs_rest(&[0, 1, 5], &[0.5; 6], 2, Average::Macro, None).is_err());
     }
 
     #[test]
