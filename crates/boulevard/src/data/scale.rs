@@ -79,8 +79,9 @@ impl Scaler {
         let (low, high) = extremes(x, &weights);
         let maps = match scaling {
             Scaling::Standard => standard_maps(x, &weights, &low, &high)?,
-            Scaling::MinMax { .. } => {
-                low.iter().zip(&high).enumerate().map(|(column, (&min, &max))| range_map(column, min, max)).collect::<Result<_>>()?
+            Scaling::MinMax { low: start, high: end } => {
+                let ranges = low.iter().zip(&high).enumerate();
+                ranges.map(|(column, (&min, &max))| range_map(column, min, max, end - start)).collect::<Result<_>>()?
             }
             Scaling::MaxAbs => {
                 low.iter().zip(&high).map(|(min, max)| ColumnMap { origin: 0.0, spread: min.abs().max(max.abs()), top: 0.0 }).collect()
@@ -93,7 +94,7 @@ impl Scaler {
     pub fn from_ranges(low: f64, high: f64, ranges: &[(f64, f64)]) -> Result<Self> {
         let scaling = Scaling::MinMax { low, high };
         check_range(scaling)?;
-        let maps = ranges.iter().enumerate().map(|(column, &(min, max))| range_map(column, min, max)).collect::<Result<_>>()?;
+        let maps = ranges.iter().enumerate().map(|(column, &(min, max))| range_map(column, min, max, high - low)).collect::<Result<_>>()?;
         Ok(Self { scaling, maps })
     }
 
@@ -193,11 +194,12 @@ fn check_range(scaling: Scaling) -> Result<()> {
     Ok(())
 }
 
-fn range_map(column: usize, min: f64, max: f64) -> Result<ColumnMap> {
+/// The map of a range onto one of the given width; their product must not overflow, because the map multiplies before it divides.
+fn range_map(column: usize, min: f64, max: f64, width: f64) -> Result<ColumnMap> {
     if !(min.is_finite() && max.is_finite() && min <= max) {
         return Err(Error::data(format!("column {column}: {min}..{max} is not a range of finite numbers")));
     }
-    finite_spread(column, max - min).map(|spread| ColumnMap { origin: min, spread, top: max })
+    finite_spread(column, (max - min) * width.max(1.0)).map(|_| ColumnMap { origin: min, spread: max - min, top: max })
 }
 
 fn finite_spread(column: usize, spread: f64) -> Result<f64> {

@@ -71,6 +71,8 @@ fn bad_requests_are_errors() {
     assert!(Scaler::fit(&x, Some(&[0.0]), UNIT).is_err());
     assert!(Scaler::fit(&table(&[[1.0, f64::NAN]]), None, UNIT).is_err());
     assert!(Scaler::fit(&table(&[[f64::MAX, 0.0], [f64::MIN, 0.0]]), None, UNIT).is_err());
+    let wide = table(&[[0.0, 0.0], [f64::MAX, 0.0]]);
+    assert!(Scaler::fit(&wide, None, UNIT).is_ok() && Scaler::fit(&wide, None, KINDS[1]).is_err());
     assert!(Scaler::fit(&Matrix::dense(vec![], 0, 2).unwrap(), None, UNIT).is_err());
     assert!(Scaler::fit(&x, None, UNIT).unwrap().transform(&Matrix::dense(vec![1.0], 1, 1).unwrap()).is_err());
 }

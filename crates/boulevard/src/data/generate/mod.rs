@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn sets_are_sound_repeat_and_depend_on_the_seed() {
-        let make: [(&str, fn(u64) -> Dataset<'static>, usize); 10] = [
+        type Make = fn(u64) -> Dataset<'static>;
+        let make: [(&str, Make, usize); 10] = [
             ("twonorm", |s| twonorm(51, s), 20),
             ("ringnorm", |s| ringnorm(51, s), 20),
             ("waveform", |s| waveform(51, s), 21),
