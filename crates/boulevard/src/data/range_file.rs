@@ -29,9 +29,9 @@ pub struct TargetRange {
 }
 
 impl TargetRange {
-    /// A scaled target.
+    /// A scaled target; a constant target has no scale, and every value becomes `low`.
     pub fn transform(&self, value: f64) -> f64 {
-        if value == self.min {
+        if value == self.min || self.min == self.max {
             self.low
         } else if value == self.max {
             self.high
@@ -74,7 +74,7 @@ impl RangeFile {
         self.features.last().map_or(0, |feature| feature.0 + 1)
     }
 
-    /// The scaler for tables of `columns` columns. Columns the file does not list count as constant and become 0, as in svm-scale.
+    /// The scaler for tables of `columns` columns. Columns the file does not list were constant and become 0.
     pub fn scaler(&self, columns: usize) -> Result<Scaler> {
         if columns < self.columns() {
             return Err(Error::shape("columns of a table to be scaled, at least", self.columns(), columns));
@@ -121,7 +121,10 @@ impl RangeFile {
             let [low, high] = lines.numbers("low and high of the target")?;
             lines.rising("low", low, "high", high)?;
             let [min, max] = lines.numbers("smallest and largest target")?;
-            lines.rising("smallest", min, "largest", max)?;
+            // A constant target is possible, and goes to `low`.
+            if min != max {
+                lines.rising("smallest", min, "largest", max)?;
+            }
             target = Some(TargetRange { low, high, min, max });
             head = lines.words("`x`")?;
         }
@@ -228,7 +231,9 @@ mod tests {
         let scaled = file.scaler(4).unwrap().transform(&Matrix::from_rows(&[[3.0, 7.0, 3.0, 9.0]]).unwrap()).unwrap();
         assert_eq!(scaled, Matrix::from_rows(&[[1.0, 0.0, -0.5, 0.0]]).unwrap());
         assert!(file.scaler(2).is_err());
-        // As svm-scale prints them: 17 digits and a trailing newline.
+        let constant = parse("y\n0 1\n4 4\nx\n-1 1\n").unwrap().target.unwrap();
+        assert_eq!((constant.transform(4.0), constant.transform(9.0), constant.inverse(0.0)), (0.0, 0.0, 4.0));
+        // With all digits, as C prints them.
         let long = parse("x\n-1.0000000000000000 1\n1 0.10000000000000001 1e+300\n").unwrap();
         assert_eq!(long.features, [(0, 0.1, 1e300)]);
         assert_eq!(parse(&long.to_text()).unwrap(), long);
@@ -253,7 +258,7 @@ mod tests {
             ("x\n-1 1\n1 1 2 3\n", 3),
             ("x\n-1 1\n-1 1 2\n", 3),
             ("y\n-1 1\n1 2\n", 4),
-            ("y\n-1 1\n2 2\nx\n-1 1\n", 3),
+            ("y\n-1 1\n3 2\nx\n-1 1\n", 3),
         ] {
             match parse(text) {
                 Err(Error::Parse { line: found, .. }) => assert_eq!(found, line, "{text:?}"),

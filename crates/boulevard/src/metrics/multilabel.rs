@@ -165,8 +165,8 @@ pub struct LabelImbalance {
     /// SCUMBLE: how often frequent and rare labels stand in the same row, from 0 (never) towards 1.
     ///
     /// Per row, 1 - (geometric mean) / (arithmetic mean) of the ratios of the labels it carries, averaged over all rows; rows without
-    /// labels count 0. (Printed with a product over *all* labels, the formula would be 1 for nearly every row; the authors' own
-    /// program takes the carried ones.)
+    /// labels count 0. (Taken over *all* labels, with 0 for those not carried, the product would vanish and nearly every row would
+    /// score 1; hence the carried ones.)
     pub scumble: f64,
 }
 

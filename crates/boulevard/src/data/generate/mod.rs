@@ -6,9 +6,9 @@
 //! | set | columns | what it shows | Bayes error |
 //! |---|---|---|---|
 //! | [`twonorm`] | 20 | two shifted Gaussians: a plane is best | 2.3 % |
-//! | [`ringnorm`] | 20 | one Gaussian inside another: a sphere is best | 1.3 % |
+//! | [`ringnorm`] | 20 | one Gaussian inside another: a sphere is best | 1.2 % |
 //! | [`waveform`] | 21 | mixtures of triangular waves in noise | no closed form |
-//! | [`banana`] | 2 | two interlocking crescents | about 10.6 % |
+//! | [`banana`] | 2 | two interlocking crescents | about 11 % |
 //! | [`spiral`] | 2 | two interleaved spirals | by noise |
 //! | [`checkerboard`] | 2 | alternating squares | 0 |
 //! | [`two_gaussians`] | any | decisions from several samples | `Phi(-sqrt(K) distance / 2)` |
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_best_rules_have_the_published_errors() {
         let a = 2.0 / 20f64.sqrt();
-        // Breiman: 2.3 % and 1.3 %.
+        // Breiman prints 2.3 % and 1.3 %.
         let error_two = error(&twonorm(40_000, 1), |x| x.iter().sum::<f64>() > 0.0);
         assert!((error_two - 0.0228).abs() < 0.003, "{error_two}");
         let error_ring = error(&ringnorm(40_000, 1), |x| {
@@ -156,7 +156,7 @@ mod tests {
         }
         // The best rule from the true densities, on fewer rows.
         let found = error(&banana(3000, 6), |x| planar::banana_density(x, true) > planar::banana_density(x, false));
-        assert!((found - 0.106).abs() < 0.02, "{found}");
+        assert!((found - 0.108).abs() < 0.02, "{found}");
     }
 
     #[test]
