@@ -4,11 +4,14 @@ mod dataset;
 pub mod generate;
 pub mod io;
 mod matrix;
+mod range_file;
 mod scale;
 pub mod split;
 mod target;
+pub(crate) mod weights;
 
 pub use dataset::Dataset;
 pub use matrix::{Csr, Dense, Matrix};
+pub use range_file::{RangeFile, TargetRange};
 pub use scale::{Scaler, Scaling};
 pub use target::{Categories, LabelMatrix, Target};
