@@ -12,5 +12,6 @@ pub mod parallel;
 pub mod random;
 pub mod simd;
 pub mod solver;
+pub mod svm;
 
 pub use error::{Error, Result};

@@ -89,7 +89,7 @@ impl<'a> Dataset<'a> {
         if self.x.columns() == 0 {
             return Err(Error::data("the data have no feature columns"));
         }
-        if let Some(found) = self.target.len()
+        if let Some(found) = self.target.count()
             && found != rows
         {
             return Err(Error::shape("targets, one per row", rows, found));

@@ -83,7 +83,7 @@ impl LabelMatrix {
         if names.is_empty() {
             return Err(Error::data("a label matrix needs at least one label"));
         }
-        if values.len() % names.len() != 0 {
+        if !values.len().is_multiple_of(names.len()) {
             return Err(Error::shape("label matrix entries (a multiple of the number of labels)", names.len(), values.len() % names.len()));
         }
         let rows = values.len() / names.len();
@@ -137,7 +137,7 @@ pub enum Target {
 
 impl Target {
     /// Number of samples, or `None` where there is no target.
-    pub fn len(&self) -> Option<usize> {
+    pub fn count(&self) -> Option<usize> {
         match self {
             Self::None => None,
             Self::Classes(classes) => Some(classes.len()),

@@ -13,8 +13,11 @@ pub(super) struct GivenRows<'a> {
     values: Values<'a>,
     rows: usize,
     columns: usize,
+    /// The matrix' columns to show, all of them if none are named.
+    chosen: Option<Vec<usize>>,
 }
 
+#[derive(Clone)]
 enum Values<'a> {
     /// Row `r` of the kernel is row `r` of the table.
     Rows(&'a Matrix<'a>),
@@ -26,11 +29,11 @@ enum Values<'a> {
 
 impl<'a> GivenRows<'a> {
     pub(super) fn square(x: &'a Matrix<'_>) -> Self {
-        Self { values: Values::Rows(x), rows: x.rows(), columns: x.columns() }
+        Self { values: Values::Rows(x), rows: x.rows(), columns: x.columns(), chosen: None }
     }
 
     pub(super) fn transposed(x: &'a Matrix<'_>, support: &[usize]) -> Self {
-        Self { values: Values::Columns(x, support.to_vec()), rows: support.len(), columns: x.rows() }
+        Self { values: Values::Columns(x, support.to_vec()), rows: support.len(), columns: x.rows(), chosen: None }
     }
 
     pub(super) fn block(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
@@ -42,7 +45,18 @@ impl<'a> GivenRows<'a> {
                 let (row, column) = (place / columns, place % columns);
                 Err(Error::NotFinite { what: "the kernel matrix", found: values[place].to_string(), row, column })
             }
-            None => Ok(Self { values: Values::Block(values.into()), rows, columns }),
+            None => Ok(Self { values: Values::Block(values.into()), rows, columns, chosen: None }),
+        }
+    }
+}
+
+impl GivenRows<'_> {
+    fn get(&self, row: usize, column: usize) -> f64 {
+        let column = self.chosen.as_ref().map_or(column, |chosen| chosen[column]);
+        match &self.values {
+            Values::Rows(x) => x.get(row, column),
+            Values::Columns(x, support) => x.get(column, support[row]),
+            Values::Block(values) => values[row * self.columns + column],
         }
     }
 }
@@ -53,30 +67,16 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
     }
 
     fn columns(&self) -> usize {
-        self.columns
+        self.chosen.as_ref().map_or(self.columns, Vec::len)
     }
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
         for (&row, out) in rows.iter().zip(out) {
-            match &self.values {
-                Values::Rows(Matrix::F64(dense)) => {
+            match (&self.values, &self.chosen) {
+                (Values::Rows(Matrix::F64(dense)), None) => {
                     out.iter_mut().zip(&dense.row(row)[columns.clone()]).for_each(|(to, &v)| *to = T::from_f64(v));
                 }
-                Values::Rows(x) => {
-                    out[..columns.len()].fill(T::default());
-                    x.for_each(row, |column, value| {
-                        if columns.contains(&column) {
-                            out[column - columns.start] = T::from_f64(value);
-                        }
-                    });
-                }
-                Values::Columns(x, support) => {
-                    out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = T::from_f64(x.get(c, support[row])));
-                }
-                Values::Block(values) => {
-                    let row = &values[row * self.columns..(row + 1) * self.columns];
-                    out.iter_mut().zip(&row[columns.clone()]).for_each(|(to, &v)| *to = T::from_f64(v));
-                }
+                _ => out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = T::from_f64(self.get(row, c))),
             }
         }
     }
@@ -93,6 +93,11 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
             Values::Block(values) => values.iter().fold(0.0, |largest: f64, v| largest.max(v.abs())),
         };
         T::ROUNDING * largest
+    }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
+        let chosen = columns.iter().map(|&c| self.chosen.as_ref().map_or(c, |chosen| chosen[c])).collect();
+        Box::new(Self { values: self.values.clone(), rows: self.rows, columns: self.columns, chosen: Some(chosen) })
     }
 }
 
@@ -133,6 +138,10 @@ impl<T: Real> KernelRows<T> for SumRows<'_, T> {
     fn accuracy(&self) -> f64 {
         self.parts.iter().map(|(weight, part)| weight.abs() * (part.accuracy() + T::ROUNDING)).sum()
     }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
+        Box::new(SumRows::new(self.parts.iter().map(|(weight, part)| (*weight, part.restrict(columns))).collect()))
+    }
 }
 
 /// `K_ij / sqrt(K_ii K_jj)`
@@ -171,5 +180,10 @@ impl<T: Real> KernelRows<T> for NormalizedRows<'_, T> {
     fn accuracy(&self) -> f64 {
         let largest = |scale: &[f64]| scale.iter().fold(0.0, |a: f64, b| a.max(*b));
         self.inner.accuracy() * largest(&self.row_scale) * largest(&self.column_scale) + 2.0 * T::ROUNDING
+    }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
+        let column_scale = columns.iter().map(|&c| self.column_scale[c]).collect();
+        Box::new(NormalizedRows { inner: self.inner.restrict(columns), row_scale: self.row_scale.clone(), column_scale })
     }
 }

@@ -297,6 +297,25 @@ impl Kernel {
         Ok(resolved)
     }
 
+    /// Some rows of a training table for this kernel: for [`Kernel::Precomputed`] the same rows and columns of the matrix.
+    pub(crate) fn rows_of(&self, x: &Matrix<'_>, rows: &[usize]) -> Matrix<'static> {
+        match self {
+            Self::Precomputed => {
+                let values: Vec<f64> = rows.iter().flat_map(|&i| rows.iter().map(move |&j| x.get(i, j))).collect();
+                Matrix::dense(values, rows.len(), rows.len()).expect("square")
+            }
+            _ => x.select(rows),
+        }
+    }
+
+    /// The support vectors a model must keep: none for [`Kernel::Precomputed`], whose values come with every new table.
+    pub(crate) fn vectors(&self, x: &Matrix<'_>, support: &[usize]) -> Matrix<'static> {
+        match self {
+            Self::Precomputed => Matrix::dense(Vec::new(), support.len(), 0).expect("no columns"),
+            _ => x.select(support),
+        }
+    }
+
     /// The value for two samples given as full rows. The slow, plain form that the fast paths are tested against.
     ///
     /// Fails for [`Kernel::Precomputed`] and [`Kernel::Custom`], which have no formula, and for a gamma rule that was not resolved.

@@ -13,4 +13,5 @@ mod sparse;
 mod tests;
 
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
+pub(crate) use rows::SubsetRows;
 pub use rows::{KernelRows, cross, diagonal, rows};

@@ -280,11 +280,11 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
         self.accuracy
     }
 
-    fn restrict(&self, columns: &[usize]) -> Option<Box<dyn KernelRows<T> + '_>> {
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let dimensions = self.queries.dimensions;
         let values = columns.iter().flat_map(|&c| self.queries.row(c).iter().copied()).collect();
         let starts = columns.iter().map(|&c| self.queries.starts[c]).collect();
         let packed = Table { values, starts, dimensions }.pack(self.isa);
-        Some(Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self }))
+        Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self })
     }
 }

@@ -50,10 +50,8 @@ pub trait KernelRows<T: Real>: Send + Sync {
     /// A bound on the error of a value by rounding.
     fn accuracy(&self) -> f64;
 
-    /// The same rows against some of the columns only, where that is cheap to make. Only for tables whose rows are its columns.
-    fn restrict(&self, _columns: &[usize]) -> Option<Box<dyn KernelRows<T> + '_>> {
-        None
-    }
+    /// The same rows against some of the columns only. Only for kernels whose rows are its columns.
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's>;
 }
 
 /// The kernel matrix of a table with itself. `kernel` must be resolved ([`Kernel::resolve`]).
@@ -117,6 +115,50 @@ fn between<'a, T: Real>(
             }
         }
     })
+}
+
+/// Some of the samples as rows and as columns.
+pub(crate) struct SubsetRows<'a, T> {
+    whole: &'a dyn KernelRows<T>,
+    columns: Box<dyn KernelRows<T> + 'a>,
+    samples: Vec<usize>,
+}
+
+impl<'a, T: Real> SubsetRows<'a, T> {
+    pub(crate) fn new(whole: &'a dyn KernelRows<T>, samples: &[usize]) -> Self {
+        Self { whole, columns: whole.restrict(samples), samples: samples.to_vec() }
+    }
+
+    fn samples(&self, rows: &[usize]) -> Vec<usize> {
+        rows.iter().map(|&row| self.samples[row]).collect()
+    }
+}
+
+impl<T: Real> KernelRows<T> for SubsetRows<'_, T> {
+    fn rows(&self) -> usize {
+        self.samples.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.samples.len()
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
+        self.columns.fill(&self.samples(rows), columns, out);
+    }
+
+    fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
+        self.columns.weigh(&self.samples(rows), weights, outputs, columns, sums);
+    }
+
+    fn accuracy(&self) -> f64 {
+        self.columns.accuracy()
+    }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
+        let chosen = Self { whole: self.whole, columns: self.whole.restrict(&self.samples(columns)), samples: self.samples.clone() };
+        Box::new(chosen)
+    }
 }
 
 /// `k(x, x)` for every row of a table.

@@ -4,6 +4,7 @@
 //! its own stored values.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::pack::Recipe;
 use super::rows::KernelRows;
@@ -47,6 +48,16 @@ impl<T: Real> Stored<T> {
         Self { offsets: x.offsets().to_vec(), entries, starts, alone }
     }
 
+    fn select(&self, rows: &[usize]) -> Self {
+        let (mut offsets, mut entries) = (vec![0], Vec::new());
+        for &row in rows {
+            entries.extend_from_slice(self.row(row));
+            offsets.push(entries.len());
+        }
+        let pick = |values: &[T]| rows.iter().map(|&row| values[row]).collect();
+        Self { offsets, entries, starts: pick(&self.starts), alone: pick(&self.alone) }
+    }
+
     fn row(&self, row: usize) -> &[(u32, T)] {
         &self.entries[self.offsets[row]..self.offsets[row + 1]]
     }
@@ -55,7 +66,7 @@ impl<T: Real> Stored<T> {
 /// Kernel values between sparse tables.
 pub(super) struct SparseRows<T> {
     formula: Formula<T>,
-    queries: Stored<T>,
+    queries: Arc<Stored<T>>,
     columns: Option<Stored<T>>,
     dimensions: usize,
     isa: Isa,
@@ -65,11 +76,11 @@ impl<T: Real> SparseRows<T> {
     pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, isa: Isa) -> Self {
         let dimensions = columns.map_or(0, Csr::columns).max(rows.columns());
         let columns = columns.map(|columns| Stored::new(recipe, columns));
-        Self { formula: recipe.formula, queries: Stored::new(recipe, rows), columns, dimensions, isa }
+        Self { formula: recipe.formula, queries: Arc::new(Stored::new(recipe, rows)), columns, dimensions, isa }
     }
 
     fn other(&self) -> &Stored<T> {
-        self.columns.as_ref().unwrap_or(&self.queries)
+        self.columns.as_ref().unwrap_or(&*self.queries)
     }
 }
 
@@ -126,5 +137,9 @@ impl<T: Real> KernelRows<T> for SparseRows<T> {
         let norm =
             (0..self.rows()).map(|r| self.queries.row(r).iter().map(|(_, v)| v.to_f64() * v.to_f64()).sum::<f64>()).fold(0.0, f64::max);
         T::ROUNDING * (4.0 + 3.0 * largest.max(norm))
+    }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
+        Box::new(Self { queries: Arc::clone(&self.queries), columns: Some(self.other().select(columns)), ..*self })
     }
 }

@@ -17,4 +17,4 @@ mod tests;
 
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use solve::Solver;
-pub use source::{DoubledKernel, KernelSource, TableKernel};
+pub use source::{DoubledKernel, KernelSource, SubsetKernel, TableKernel};

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::kernel::{self, Kernel, KernelRows};
+use crate::kernel::{self, Kernel, KernelRows, SubsetRows};
 use crate::observe::Context;
 use crate::simd::Real;
 
@@ -54,6 +54,56 @@ impl<'a> TableKernel<'a> {
     pub fn new(kernel: &Kernel, x: &'a Matrix<'a>, context: &Context<'a>) -> Self {
         Self { kernel: kernel.clone(), x, context: *context, single: OnceLock::new(), double: OnceLock::new() }
     }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Some of the samples; tables are not copied, only packed anew.
+    pub fn subset<'s>(&'s self, samples: &[usize]) -> Result<SubsetKernel<'s>> {
+        let diagonal = self.diagonal()?;
+        Ok(SubsetKernel {
+            whole: self,
+            samples: samples.to_vec(),
+            diagonal: samples.iter().map(|&s| diagonal[s]).collect(),
+            single: OnceLock::new(),
+            double: OnceLock::new(),
+        })
+    }
+}
+
+/// Some of the samples of a [`TableKernel`].
+pub struct SubsetKernel<'a> {
+    whole: &'a dyn KernelSource,
+    samples: Vec<usize>,
+    diagonal: Vec<f64>,
+    single: OnceLock<SubsetRows<'a, f32>>,
+    double: OnceLock<SubsetRows<'a, f64>>,
+}
+
+impl KernelSource for SubsetKernel<'_> {
+    fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        Ok(self.diagonal.clone())
+    }
+
+    fn single(&self) -> Result<&dyn KernelRows<f32>> {
+        let whole = self.whole.single()?;
+        Ok(self.single.get_or_init(|| SubsetRows::new(whole, &self.samples)))
+    }
+
+    fn double(&self) -> Result<&dyn KernelRows<f64>> {
+        let whole = self.whole.double()?;
+        Ok(self.double.get_or_init(|| SubsetRows::new(whole, &self.samples)))
+    }
+
+    fn dimensions(&self) -> usize {
+        self.whole.dimensions()
+    }
 }
 
 impl KernelSource for TableKernel<'_> {
@@ -97,6 +147,8 @@ impl<'a> DoubledKernel<'a> {
 struct Doubled<'a, T> {
     rows: &'a dyn KernelRows<T>,
     lanes: usize,
+    /// The variables to show as columns, all of them if none are named.
+    chosen: Option<Vec<usize>>,
 }
 
 impl<T: Real> KernelRows<T> for Doubled<'_, T> {
@@ -105,7 +157,7 @@ impl<T: Real> KernelRows<T> for Doubled<'_, T> {
     }
 
     fn columns(&self) -> usize {
-        2 * self.rows.columns()
+        self.chosen.as_ref().map_or(2 * self.rows.columns(), Vec::len)
     }
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
@@ -114,12 +166,17 @@ impl<T: Real> KernelRows<T> for Doubled<'_, T> {
         let mut buffer = vec![T::default(); width];
         for (&row, out) in rows.iter().zip(out) {
             self.rows.fill(&[row % half], 0..half, &mut [&mut buffer]);
-            out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = buffer[c % half]);
+            let variable = |c: usize| self.chosen.as_ref().map_or(c, |chosen| chosen[c]);
+            out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = buffer[variable(c) % half]);
         }
     }
 
     fn accuracy(&self) -> f64 {
         self.rows.accuracy()
+    }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
+        Box::new(Self { chosen: Some(columns.to_vec()), ..*self })
     }
 }
 
@@ -134,17 +191,13 @@ impl KernelSource for DoubledKernel<'_> {
     }
 
     fn single(&self) -> Result<&dyn KernelRows<f32>> {
-        if self.single.get().is_none() {
-            let _ = self.single.set(Doubled { rows: self.inner.single()?, lanes: self.lanes[0] });
-        }
-        Ok(self.single.get().expect("just set"))
+        let rows = self.inner.single()?;
+        Ok(self.single.get_or_init(|| Doubled { rows, lanes: self.lanes[0], chosen: None }))
     }
 
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
-        if self.double.get().is_none() {
-            let _ = self.double.set(Doubled { rows: self.inner.double()?, lanes: self.lanes[1] });
-        }
-        Ok(self.double.get().expect("just set"))
+        let rows = self.inner.double()?;
+        Ok(self.double.get_or_init(|| Doubled { rows, lanes: self.lanes[1], chosen: None }))
     }
 
     fn dimensions(&self) -> usize {

@@ -374,7 +374,7 @@ impl<'a, T: Real> Engine<'a, T> {
             let padding = samples.len().next_multiple_of(self.lanes) - samples.len();
             samples.extend(std::iter::repeat_n(self.samples[0], padding));
         }
-        let Some(restricted) = self.kernel.restrict(&samples) else { return false };
+        let restricted = self.kernel.restrict(&samples);
         let filled = self.cache.filled();
         for ((segment, places), range) in self.segments.iter_mut().zip(&keep).zip(ranges) {
             segment.get_mut().expect("not poisoned").compact(places, range, self.lanes, filled);

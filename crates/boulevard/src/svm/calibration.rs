@@ -1,0 +1,247 @@
+//! Probabilities from decision values: Platt's sigmoid, fitted by Newton's method, and the coupling of pairs.
+//!
+//! `P(first class of a pair | f) = 1 / (1 + exp(A f + B))`, with A and B fitted by maximum likelihood on cross-validated decision values
+//! and slightly smoothed targets (Platt 2000; the method and its constants: Lin, Lin and Weng 2007). Pairs are coupled as in Wu, Lin and
+//! Weng (2004), second approach.
+
+use serde::{Deserialize, Serialize};
+
+use super::learner::Learner;
+use super::machine::pairs;
+use super::svc::Svc;
+use crate::data::{Categories, Dataset, split};
+use crate::error::Result;
+use crate::observe::Context;
+
+/// Folds of the cross-validation behind a calibration.
+const FOLDS: usize = 5;
+/// Pairwise probabilities stay this far from 0 and 1.
+const LEAST: f64 = 1e-7;
+
+/// One fitted sigmoid.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sigmoid {
+    /// Slope; negative when larger values speak for the first class.
+    pub a: f64,
+    /// Shift.
+    pub b: f64,
+}
+
+impl Sigmoid {
+    /// Fits on decision values and whether each sample is of the first class; `weights` count as repeated samples.
+    pub fn fit(values: &[f64], positive: &[bool], weights: Option<&[f64]>) -> Self {
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let count = |side: bool| (0..values.len()).filter(|&i| positive[i] == side).map(weight).sum::<f64>();
+        let (plus, minus) = (count(true), count(false));
+        let target = |i: usize| if positive[i] { (plus + 1.0) / (plus + 2.0) } else { 1.0 / (minus + 2.0) };
+        let loss = |a: f64, b: f64| {
+            (0..values.len())
+                .map(|i| {
+                    let z = values[i] * a + b;
+                    weight(i) * if z >= 0.0 { target(i) * z + (-z).exp().ln_1p() } else { (target(i) - 1.0) * z + z.exp().ln_1p() }
+                })
+                .sum::<f64>()
+        };
+        let (mut a, mut b) = (0.0, ((minus + 1.0) / (plus + 1.0)).ln());
+        let mut value = loss(a, b);
+        for _ in 0..100 {
+            // A tiny ridge keeps the Hessian definite when all values are the same.
+            let (mut h11, mut h22, mut h21, mut g1, mut g2) = (1e-12, 1e-12, 0.0, 0.0, 0.0);
+            for i in 0..values.len() {
+                let z = values[i] * a + b;
+                let (p, q) = if z >= 0.0 {
+                    let e = (-z).exp();
+                    (e / (1.0 + e), 1.0 / (1.0 + e))
+                } else {
+                    let e = z.exp();
+                    (1.0 / (1.0 + e), e / (1.0 + e))
+                };
+                let (curvature, slope) = (weight(i) * p * q, weight(i) * (target(i) - p));
+                h11 += values[i] * values[i] * curvature;
+                h22 += curvature;
+                h21 += values[i] * curvature;
+                g1 += values[i] * slope;
+                g2 += slope;
+            }
+            if g1.abs() < 1e-5 && g2.abs() < 1e-5 {
+                break;
+            }
+            let determinant = h11 * h22 - h21 * h21;
+            let (da, db) = (-(h22 * g1 - h21 * g2) / determinant, -(-h21 * g1 + h11 * g2) / determinant);
+            let descent = g1 * da + g2 * db;
+            let mut step = 1.0;
+            while step >= 1e-10 {
+                let (new_a, new_b) = (a + step * da, b + step * db);
+                let new_value = loss(new_a, new_b);
+                if new_value < value + 1e-4 * step * descent {
+                    (a, b, value) = (new_a, new_b, new_value);
+                    break;
+                }
+                step /= 2.0;
+            }
+            if step < 1e-10 {
+                break;
+            }
+        }
+        Self { a, b }
+    }
+
+    /// Probability of the first class at decision value `f`.
+    pub fn probability(&self, f: f64) -> f64 {
+        let z = f * self.a + self.b;
+        if z >= 0.0 {
+            let e = (-z).exp();
+            e / (1.0 + e)
+        } else {
+            1.0 / (1.0 + z.exp())
+        }
+    }
+}
+
+/// A sigmoid per output of the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// One per pair of classes (or per class for one-vs-rest).
+    pub sigmoids: Vec<Sigmoid>,
+}
+
+impl Calibration {
+    /// Class probabilities from the machine's outputs of one sample.
+    pub(super) fn probabilities(&self, raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
+        let clip = |p: f64| p.clamp(LEAST, 1.0 - LEAST);
+        if !pairwise {
+            let each: Vec<f64> =
+                self.sigmoids.iter().zip(raw).map(|(s, &f)| if f.is_finite() { clip(s.probability(f)) } else { LEAST }).collect();
+            let total: f64 = each.iter().sum();
+            return each.iter().map(|p| p / total).collect();
+        }
+        if classes == 2 {
+            let first = self.sigmoids[0].probability(raw[0]);
+            return vec![first, 1.0 - first];
+        }
+        let mut r = vec![0.0; classes * classes];
+        for ((i, j), (sigmoid, &f)) in pairs(classes).into_iter().zip(self.sigmoids.iter().zip(raw)) {
+            let p = clip(sigmoid.probability(f));
+            r[i * classes + j] = p;
+            r[j * classes + i] = 1.0 - p;
+        }
+        couple(&r, classes)
+    }
+}
+
+/// Class probabilities from pairwise ones: minimises `sum over pairs (r_ji p_i - r_ij p_j)^2`, `sum p = 1` (Wu, Lin and Weng 2004,
+/// algorithm 2). `r[i * k + j]` is the probability of class `i` when only `i` and `j` are possible.
+pub fn couple(r: &[f64], k: usize) -> Vec<f64> {
+    let mut q = vec![0.0; k * k];
+    for t in 0..k {
+        for j in (0..k).filter(|&j| j != t) {
+            q[t * k + t] += r[j * k + t] * r[j * k + t];
+            q[t * k + j] = -r[j * k + t] * r[t * k + j];
+        }
+    }
+    let mut p = vec![1.0 / k as f64; k];
+    for _ in 0..100.max(k) {
+        let mut qp: Vec<f64> = (0..k).map(|t| (0..k).map(|j| q[t * k + j] * p[j]).sum()).collect();
+        let mut pqp: f64 = p.iter().zip(&qp).map(|(a, b)| a * b).sum();
+        if qp.iter().all(|v| (v - pqp).abs() < 0.005 / k as f64) {
+            break;
+        }
+        for t in 0..k {
+            let difference = (pqp - qp[t]) / q[t * k + t];
+            p[t] += difference;
+            pqp = (pqp + difference * (difference * q[t * k + t] + 2.0 * qp[t])) / (1.0 + difference) / (1.0 + difference);
+            for j in 0..k {
+                qp[j] = (qp[j] + difference * q[t * k + j]) / (1.0 + difference);
+                p[j] /= 1.0 + difference;
+            }
+        }
+    }
+    p
+}
+
+/// Moves probabilities as little as possible so that the largest one belongs to `predicted`: it and the leader meet halfway.
+///
+/// A sigmoid crosses one half where the training classes balance, not where the decision changes sign, and coupling may disagree with
+/// the votes; users rightly expect the most probable class to be the predicted one.
+pub(super) fn consistent(probabilities: &mut [f64], predicted: usize) {
+    let leader = super::multiclass::argmax(probabilities);
+    if leader == predicted {
+        return;
+    }
+    let middle = 0.5 * (probabilities[leader] + probabilities[predicted]);
+    // Every class between the two comes down to the middle as well.
+    let mut freed = probabilities[predicted] - middle;
+    for (class, p) in probabilities.iter_mut().enumerate() {
+        if class != predicted && *p >= middle {
+            let lowered = middle * (1.0 - 4.0 * f64::EPSILON);
+            freed += *p - lowered;
+            *p = lowered;
+        }
+    }
+    probabilities[predicted] = middle + freed.max(0.0);
+}
+
+/// Fits the sigmoids of `svc` on `data`: decision values of every sample from a model that did not see it.
+pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
+    let classes = data.expect_classes()?;
+    let plain = Svc { calibrate: false, ..svc.clone() };
+    let smallest = classes.counts().into_iter().filter(|&count| count > 0).min().unwrap_or(0);
+    let count = classes.names().len();
+    let outputs = if count > 2 && svc.multiclass == super::Multiclass::OneVsRest { count } else { count * (count - 1) / 2 };
+    let mut values = vec![f64::NAN; data.len() * outputs];
+    // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
+    let folds = if smallest < 2 { Vec::new() } else { split::stratified_k_fold(classes, FOLDS.min(data.len()), svc.seed)? };
+    for (done, fold) in folds.iter().enumerate() {
+        context.step("calibrate", done, FOLDS);
+        let train = select(data, &plain, &fold.train);
+        let Ok(model) = plain.fit_in(&train, context) else { continue };
+        let test = match plain.kernel {
+            crate::kernel::Kernel::Precomputed => {
+                let block: Vec<f64> = fold.test.iter().flat_map(|&i| fold.train.iter().map(move |&j| data.x.get(i, j))).collect();
+                crate::data::Matrix::dense(block, fold.test.len(), fold.train.len())?
+            }
+            _ => data.x.select(&fold.test),
+        };
+        let raw = model.raw_values(&test, context)?;
+        for (row, raw) in fold.test.iter().zip(raw.chunks_exact(outputs)) {
+            values[row * outputs..(row + 1) * outputs].copy_from_slice(raw);
+        }
+    }
+    if values.iter().any(|v| v.is_nan()) {
+        let model = plain.fit_in(data, context)?;
+        let raw = model.raw_values(&data.x, context)?;
+        values.iter_mut().zip(raw).filter(|(v, _)| v.is_nan()).for_each(|(v, raw)| *v = raw);
+    }
+    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+}
+
+fn select(data: &Dataset<'_>, svc: &Svc, rows: &[usize]) -> Dataset<'static> {
+    let mut part = data.select(rows);
+    part.x = svc.kernel.rows_of(&data.x, rows);
+    part
+}
+
+fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: usize) -> Vec<Sigmoid> {
+    let (codes, count) = (classes.codes(), classes.names().len());
+    let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
+    let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {
+        let rows: Vec<usize> = (0..codes.len()).filter(|&row| side(codes[row] as usize).is_some() && weight(row) > 0.0).collect();
+        let f: Vec<f64> = rows.iter().map(|&row| values[row * outputs + output]).collect();
+        let positive: Vec<bool> = rows.iter().map(|&row| side(codes[row] as usize) == Some(true)).collect();
+        let weights: Vec<f64> = rows.iter().map(|&row| weight(row)).collect();
+        Sigmoid::fit(&f, &positive, Some(&weights))
+    };
+    if outputs == count && count > 2 && outputs != count * (count - 1) / 2 {
+        return (0..count).map(|class| fit(class, &|code| Some(code == class))).collect();
+    }
+    let pair_side = |i: usize, j: usize, code: usize| {
+        if code == i {
+            Some(true)
+        } else if code == j {
+            Some(false)
+        } else {
+            None
+        }
+    };
+    pairs(count).into_iter().enumerate().map(|(p, (i, j))| fit(p, &|code| pair_side(i, j, code))).collect()
+}

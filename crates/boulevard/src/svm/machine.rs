@@ -1,0 +1,148 @@
+//! Weighted sums of kernels: what every fitted kernel machine evaluates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Matrix;
+use crate::error::Result;
+use crate::kernel::{self, Kernel, KernelRows};
+use crate::observe::Context;
+use crate::parallel;
+use crate::simd::Real;
+
+/// Samples judged at once; bounds the work space.
+const CHUNK: usize = 16_384;
+/// Prediction runs in single precision when its rounding is at most this share of the tolerance the model was solved to.
+const SINGLE_SHARE: f64 = 0.1;
+
+/// How coefficients belong to outputs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// One coefficient per support vector and output.
+    Full,
+    /// One-vs-one as LIBSVM stores it: support vectors ordered by class (these many of each), and for each of them one coefficient per
+    /// *other* class. Output `(i, j)`, `i < j`, is positive for class `i`.
+    Pairs(Vec<usize>),
+}
+
+/// `f_o(x) = sum_s coefficient[o, s] k(x_s, x) + intercept_o`
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelMachine {
+    /// The kernel, all parameters numbers.
+    pub kernel: Kernel,
+    /// Row of each support vector in the training table.
+    pub support: Vec<usize>,
+    /// The support vectors. Empty (no columns) for a precomputed kernel.
+    pub vectors: Matrix<'static>,
+    /// Row-major: outputs (or classes - 1, see [`Layout`]) x support vectors.
+    pub coefficients: Vec<f64>,
+    /// How coefficients belong to outputs.
+    pub layout: Layout,
+    /// One per output.
+    pub intercepts: Vec<f64>,
+    /// Columns of the training table.
+    pub features: usize,
+    /// Tolerance the coefficients were solved to: sets the precision of predictions.
+    pub tolerance: f64,
+}
+
+impl KernelMachine {
+    /// Number of support vectors.
+    pub fn len(&self) -> usize {
+        self.support.len()
+    }
+
+    /// Whether there are no support vectors.
+    pub fn is_empty(&self) -> bool {
+        self.support.is_empty()
+    }
+
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.intercepts.len()
+    }
+
+    /// All outputs for all rows of `x`, row-major.
+    pub fn evaluate(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        let mut values = Vec::with_capacity(x.rows() * self.outputs());
+        for first in (0..x.rows()).step_by(CHUNK) {
+            let all = first == 0 && x.rows() <= CHUNK;
+            let rows: Vec<usize> = if all { Vec::new() } else { (first..(first + CHUNK).min(x.rows())).collect() };
+            let part = if all { None } else { Some(x.select(&rows)) };
+            values.extend(self.evaluate_chunk(part.as_ref().unwrap_or(x), context)?);
+        }
+        Ok(values)
+    }
+
+    fn evaluate_chunk(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        let single = kernel::cross::<f32>(&self.kernel, &self.vectors, &self.support, x, context)?;
+        let outputs = self.coefficients.len() / self.len().max(1);
+        let size = (0..outputs).map(|o| self.coefficients[o * self.len()..(o + 1) * self.len()].iter().map(|c| c * c).sum::<f64>().sqrt());
+        // Roundings of many terms add up like a random walk.
+        let error = (single.accuracy() + f32::ROUNDING) * size.fold(0.0, f64::max);
+        if error <= SINGLE_SHARE * self.tolerance {
+            Ok(self.sum(&*single, x.rows(), context))
+        } else {
+            drop(single);
+            Ok(self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context))
+        }
+    }
+
+    fn sum<T: Real>(&self, rows: &dyn KernelRows<T>, count: usize, context: &Context<'_>) -> Vec<f64> {
+        let lanes = context.isa.lanes::<T>();
+        let threads = if count * self.len() < 1 << 16 { 1 } else { context.threads };
+        let part = count.div_ceil(threads * 4).next_multiple_of(lanes);
+        let parts =
+            parallel::map(threads, count.div_ceil(part.max(1)), |p| self.sum_columns(rows, p * part..((p + 1) * part).min(count), lanes));
+        parts.concat()
+    }
+
+    /// The outputs for some columns, row-major.
+    fn sum_columns<T: Real>(&self, rows: &dyn KernelRows<T>, columns: std::ops::Range<usize>, lanes: usize) -> Vec<f64> {
+        let (width, outputs) = (columns.len().next_multiple_of(lanes), self.outputs());
+        let mut values: Vec<f64> = self.intercepts.iter().copied().cycle().take(columns.len() * outputs).collect();
+        match &self.layout {
+            Layout::Full => {
+                let order: Vec<usize> = (0..self.len()).collect();
+                let mut sums = vec![0.0; outputs * width];
+                rows.weigh(&order, &self.coefficients, outputs, columns.clone(), &mut sums);
+                for (c, values) in values.chunks_exact_mut(outputs).enumerate() {
+                    for (o, value) in values.iter_mut().enumerate() {
+                        *value += sums[o * width + c];
+                    }
+                }
+            }
+            Layout::Pairs(counts) => {
+                let (classes, mut first) = (counts.len(), 0);
+                let mut sums = vec![0.0; (classes - 1) * width];
+                for (class, &count) in counts.iter().enumerate() {
+                    let order: Vec<usize> = (first..first + count).collect();
+                    let weights: Vec<f64> = (0..classes - 1)
+                        .flat_map(|o| self.coefficients[o * self.len() + first..o * self.len() + first + count].iter().copied())
+                        .collect();
+                    sums.fill(0.0);
+                    rows.weigh(&order, &weights, classes - 1, columns.clone(), &mut sums);
+                    for o in 0..classes - 1 {
+                        let other = if o < class { o } else { o + 1 };
+                        let pair = pair_index(class.min(other), class.max(other), classes);
+                        for (c, sum) in sums[o * width..o * width + columns.len()].iter().enumerate() {
+                            values[c * outputs + pair] += sum;
+                        }
+                    }
+                    first += count;
+                }
+            }
+        }
+        values
+    }
+}
+
+/// The place of pair `(i, j)`, `i < j`, in the order (0, 1), (0, 2), ..., (1, 2), ...
+pub(crate) fn pair_index(i: usize, j: usize, classes: usize) -> usize {
+    i * (2 * classes - i - 1) / 2 + (j - i - 1)
+}
+
+/// All pairs in that order.
+pub(crate) fn pairs(classes: usize) -> Vec<(usize, usize)> {
+    (0..classes).flat_map(|i| (i + 1..classes).map(move |j| (i, j))).collect()
+}

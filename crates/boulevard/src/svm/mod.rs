@@ -1,0 +1,23 @@
+//! Support vector machines: thin doors to the one solver.
+//!
+//! [`Svc`] (C- and nu-classification), [`Svr`] (epsilon- and nu-regression) and [`OneClass`] each fill in a
+//! [`crate::solver::DualProblem`]; [`KernelMachine`] evaluates what comes out.
+
+mod calibration;
+mod learner;
+mod machine;
+mod multiclass;
+mod one_class;
+mod svc;
+mod svr;
+
+#[cfg(test)]
+mod tests;
+
+pub use calibration::{Calibration, Sigmoid, couple};
+pub use learner::{FitReport, Learner, Model, SolverSettings};
+pub use machine::{KernelMachine, Layout};
+pub use multiclass::Multiclass;
+pub use one_class::{OneClass, OneClassModel};
+pub use svc::{ClassWeight, Penalty, Svc, SvcModel};
+pub use svr::{Svr, SvrModel, Tube};

@@ -1,0 +1,178 @@
+//! Regression: epsilon-SVR and nu-SVR.
+//!
+//! ```text
+//! epsilon-SVR  min 1/2 b'Kb - y'b + epsilon |b|_1,   sum b = 0,   -C_i <= b_i <= C_i
+//! nu-SVR       the same with epsilon chosen so that sum |b| <= C nu W; solved with b = p - q, sum p = sum q = C nu W / 2
+//! ```
+//! (Vapnik 1995; Schoelkopf et al. 2000.) The usual formulation has two variables per sample; with the absolute value in the objective one
+//! is enough, which halves the work.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::learner::{FitReport, Learner, Model, SolverSettings};
+use super::machine::KernelMachine;
+use crate::check;
+use crate::data::{Dataset, Matrix};
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::observe::Context;
+use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, Solver, TableKernel};
+
+/// How wide the tube without loss is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tube {
+    /// This far to either side.
+    Epsilon(f64),
+    /// As wide as needed for this share of the samples to lie outside.
+    Nu(f64),
+}
+
+/// Parameters of a support vector regressor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Svr {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The price of one unit of error outside the tube.
+    pub c: f64,
+    /// The tube.
+    pub tube: Tube,
+    /// The solver's settings.
+    pub solver: SolverSettings,
+}
+
+impl Default for Svr {
+    fn default() -> Self {
+        Self { kernel: Kernel::default(), c: 1.0, tube: Tube::Epsilon(0.1), solver: SolverSettings::default() }
+    }
+}
+
+impl Svr {
+    /// The problem of epsilon-SVR on prepared costs.
+    pub(crate) fn solve_epsilon(
+        &self,
+        solver: &mut Solver<'_>,
+        y: &[f64],
+        costs: &[f64],
+        epsilon: f64,
+        start: Option<&[f64]>,
+    ) -> Result<DualSolution> {
+        let linear: Vec<f64> = y.iter().map(|y| -y).collect();
+        let lower: Vec<f64> = costs.iter().map(|c| -c).collect();
+        let problem = DualProblem { linear: &linear, lower: &lower, upper: costs, kink: epsilon, equality: Equality::Sum, start };
+        solver.solve(&problem, &self.solver.options())
+    }
+
+    /// nu-SVR: both halves of every sample as variables of their own. Returns the combined coefficients, the intercept and epsilon.
+    fn solve_nu(
+        &self,
+        source: &TableKernel<'_>,
+        y: &[f64],
+        costs: &[f64],
+        nu: f64,
+        context: &Context<'_>,
+    ) -> Result<(Vec<f64>, f64, DualSolution)> {
+        let n = y.len();
+        let doubled = DoubledKernel::new(source, context);
+        let linear: Vec<f64> = y.iter().chain(y).map(|y| -y).collect();
+        let zeros = vec![0.0; n];
+        let lower: Vec<f64> = zeros.iter().copied().chain(costs.iter().map(|c| -c)).collect();
+        let upper: Vec<f64> = costs.iter().copied().chain(zeros.iter().copied()).collect();
+        let second: Vec<bool> = (0..2 * n).map(|i| i >= n).collect();
+        let mut left = nu * costs.iter().sum::<f64>() / 2.0;
+        let half: Vec<f64> = costs
+            .iter()
+            .map(|c| {
+                let take = c.min(left);
+                left -= take;
+                take
+            })
+            .collect();
+        let start: Vec<f64> = half.iter().copied().chain(half.iter().map(|v| -v)).collect();
+        let problem = DualProblem {
+            linear: &linear,
+            lower: &lower,
+            upper: &upper,
+            kink: 0.0,
+            equality: Equality::TwoSums(&second),
+            start: Some(&start),
+        };
+        let solution = Solver::new(&doubled, self.solver.cache_bytes(), context)?.solve(&problem, &self.solver.options())?;
+        let b = (0..n).map(|i| solution.coefficients[i] + solution.coefficients[n + i]).collect();
+        Ok((b, -0.5 * (solution.offsets[0] + solution.offsets[1]), solution))
+    }
+}
+
+impl Learner for Svr {
+    type Model = SvrModel;
+
+    fn validate(&self) -> Result<()> {
+        self.kernel.validate()?;
+        self.solver.validate("Svr")?;
+        check::positive("Svr", "c", self.c)?;
+        match self.tube {
+            Tube::Epsilon(epsilon) => check::not_negative("Svr", "epsilon", epsilon),
+            Tube::Nu(nu) => check::in_range("Svr", "nu", nu, 0.0, 1.0),
+        }
+    }
+
+    fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvrModel> {
+        let start = Instant::now();
+        self.validate()?;
+        data.validate()?;
+        let y = data.expect_real()?;
+        let costs: Vec<f64> = data.weights_or_ones().iter().map(|w| w * self.c).collect();
+        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
+        let source = TableKernel::new(&kernel, &data.x, context);
+        let (coefficients, intercept, solution) = match self.tube {
+            Tube::Epsilon(epsilon) => {
+                let mut solver = Solver::new(&source, self.solver.cache_bytes(), context)?;
+                let solution = self.solve_epsilon(&mut solver, y, &costs, epsilon, None)?;
+                (solution.coefficients.clone(), -solution.offsets[0], solution)
+            }
+            Tube::Nu(nu) => self.solve_nu(&source, y, &costs, nu, context)?,
+        };
+        let mut report = FitReport::default();
+        report.add(&solution);
+        let machine = KernelMachine::single(data, kernel, &coefficients, intercept, self.solver.tolerance);
+        let rows = costs.iter().filter(|&&c| c > 0.0).count();
+        Ok(SvrModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report: report.finish(start, rows) })
+    }
+}
+
+/// A fitted regressor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SvrModel {
+    /// What it was fitted with.
+    pub parameters: Svr,
+    /// The machine; its one output is the prediction.
+    pub machine: KernelMachine,
+    /// Feature names, where the training table had them.
+    pub feature_names: Option<Vec<String>>,
+    /// How the fit went.
+    pub report: FitReport,
+}
+
+impl Model for SvrModel {
+    type Prediction = Vec<f64>;
+
+    fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    fn features(&self) -> usize {
+        self.machine.features
+    }
+
+    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.check_input(x)?;
+        self.machine.evaluate(x, context)
+    }
+
+    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.decision_values_in(x, context)
+    }
+}
