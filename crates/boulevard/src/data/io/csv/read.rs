@@ -1,0 +1,122 @@
+//! The reader, on top of the `csv` crate: it knows quotes, we know what the cells mean.
+
+use std::io::{BufRead, Read};
+
+use ::csv::{ByteRecord, Reader, ReaderBuilder};
+
+use super::super::complaint::{Complaints, Fault};
+use super::super::names::is_missing;
+use super::super::number;
+use super::super::options::ReadOptions;
+use super::super::roles::{Column, Kind};
+use super::super::source::Source;
+use super::super::table::Table;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+
+/// Reads a whole file.
+pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, complaints: &mut Complaints<'_>) -> Result<Dataset<'static>> {
+    let separator = separator(source.fill_buf().map_err(|error| Error::io(complaints.path(), error))?);
+    if !options.one_hot {
+        let mut reader = reader(source, separator);
+        let columns = header(&mut reader, complaints)?;
+        return rows(reader, columns, options, complaints);
+    }
+    // Whether a column is text is known only at its end, so the bytes are kept and read twice. Turning a column of numbers into text on
+    // the way would lose how they were written (`01` and `1`).
+    let mut bytes = Vec::new();
+    source.read_to_end(&mut bytes).map_err(|error| Error::io(complaints.path(), error))?;
+    let mut first = reader(&bytes[..], separator);
+    let mut columns = header(&mut first, complaints)?;
+    let mut record = ByteRecord::new();
+    while first.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
+        for (column, field) in columns.iter_mut().zip(&record) {
+            let field = field.trim_ascii();
+            if column.kind == Kind::Number && number::parse(field).is_none() && !is_missing(field) {
+                column.kind = Kind::Text;
+            }
+        }
+    }
+    let mut second = reader(&bytes[..], separator);
+    header(&mut second, complaints)?;
+    rows(second, columns, options, complaints)
+}
+
+fn reader<R: Read>(source: R, separator: u8) -> Reader<R> {
+    // Rows of the wrong length are ours to complain about, with their line.
+    ReaderBuilder::new().delimiter(separator).has_headers(false).flexible(true).from_reader(source)
+}
+
+/// The separator the first line has most of, outside quotes.
+fn separator(head: &[u8]) -> u8 {
+    let mut counts = [0usize; 3];
+    let mut quoted = false;
+    for &byte in head {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' | b'\r' if !quoted && counts.iter().any(|&count| count > 0) => break,
+            b',' if !quoted => counts[0] += 1,
+            b';' if !quoted => counts[1] += 1,
+            b'\t' if !quoted => counts[2] += 1,
+            _ => {}
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    match counts.iter().position(|&count| count == most) {
+        Some(1) => b';',
+        Some(2) => b'\t',
+        _ => b',',
+    }
+}
+
+/// The column names.
+fn header<R: Read>(reader: &mut Reader<R>, complaints: &Complaints<'_>) -> Result<Vec<Column>> {
+    let mut record = ByteRecord::new();
+    if !reader.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
+        return Err(complaints.file("is empty; a CSV file starts with a header row of column names"));
+    }
+    let line = line_of(&record);
+    if record.iter().all(|field| number::parse(field.trim_ascii()).is_some()) {
+        return Err(complaints.fatal(line, "the first row holds only numbers; a CSV file starts with a header row of column names"));
+    }
+    let mut columns = Vec::with_capacity(record.len());
+    for (place, field) in record.iter().enumerate() {
+        let name = std::str::from_utf8(field.trim_ascii())
+            .map_err(|_| complaints.fatal(line, format!("the name of column {} is not valid UTF-8", place + 1)))?;
+        columns.push(Column { name: name.to_owned(), kind: Kind::Number });
+    }
+    Ok(columns)
+}
+
+fn rows<R: Read>(
+    mut reader: Reader<R>,
+    columns: Vec<Column>,
+    options: &ReadOptions,
+    complaints: &mut Complaints<'_>,
+) -> Result<Dataset<'static>> {
+    // Labels, tasks and groups are told from their text; a kind is declared for features only.
+    let mut table = Table::new(columns, options, false).map_err(|message| complaints.fatal(1, message))?;
+    let width = table.width();
+    let mut record = ByteRecord::new();
+    while reader.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
+        table.begin_row();
+        let row = if record.len() == width {
+            record.iter().enumerate().try_for_each(|(column, field)| table.cell(column, field.trim_ascii()))
+        } else {
+            Err(Fault::Bad(format!("{} fields; the header has {width}", record.len())))
+        };
+        complaints.judge(line_of(&record), row.and_then(|()| table.commit_row()))?;
+    }
+    table.finish()
+}
+
+fn line_of(record: &ByteRecord) -> usize {
+    record.position().map_or(1, |position| position.line() as usize)
+}
+
+fn failed(error: ::csv::Error, complaints: &Complaints<'_>) -> Error {
+    match error.into_kind() {
+        ::csv::ErrorKind::Io(error) => Error::io(complaints.path(), error),
+        other => complaints.file(format!("cannot be read as CSV: {other:?}")),
+    }
+}
