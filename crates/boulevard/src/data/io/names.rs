@@ -46,7 +46,7 @@ impl NameColumn {
     pub(super) fn into_classes(self) -> Categories {
         match self.numbers() {
             Some(numbers) => {
-                let canonical: Vec<String> = numbers.into_iter().map(canonical).collect();
+                let canonical: Vec<String> = self.names.iter().zip(numbers).map(|(name, value)| canonical(name, value)).collect();
                 sorted(&self.codes, &canonical)
             }
             None => self.into_categories(),
@@ -59,9 +59,14 @@ impl NameColumn {
     }
 }
 
-/// A class number as a name: no sign for plus, no `.0`, no `-0`.
-pub(super) fn canonical(value: f64) -> String {
-    number::text(if value == 0.0 { 0.0 } else { value })
+/// A class number as a name: no sign for plus, no `.0`, no `-0`. Whole numbers too large for an `f64` keep their digits.
+fn canonical(name: &str, value: f64) -> String {
+    const EXACT: f64 = (1u64 << 53) as f64;
+    match value.abs() {
+        size if size >= EXACT => name.to_owned(),
+        0.0 => "0".to_owned(),
+        _ => number::text(value),
+    }
 }
 
 /// Categories in the library's order (as numbers, else as text), from codes into names that may repeat.

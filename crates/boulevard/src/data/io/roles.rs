@@ -1,5 +1,7 @@
 //! Which column plays which part.
 
+use std::collections::{HashMap, HashSet};
+
 use super::names::unknown;
 use super::options::{ReadOptions, TargetKind};
 
@@ -39,10 +41,10 @@ pub(super) enum Role {
 /// One role per column, or what is wrong with the names.
 pub(super) fn assign(columns: &[Column], options: &ReadOptions) -> Result<Vec<Role>, String> {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    check_names(&names)?;
+    let places = check_names(&names)?;
     let mut roles: Vec<Option<Role>> = vec![None; names.len()];
     let mut give = |what: &str, name: &str, role: Role| -> Result<(), String> {
-        let place = names.iter().position(|&column| column == name).ok_or_else(|| unknown(what, name, &names))?;
+        let place = *places.get(name).ok_or_else(|| unknown(what, name, &names))?;
         match roles[place].replace(role) {
             Some(_) => Err(format!("column `{name}` cannot be the {what} and something else too")),
             None => Ok(()),
@@ -88,24 +90,24 @@ pub(super) fn assign(columns: &[Column], options: &ReadOptions) -> Result<Vec<Ro
         .collect())
 }
 
-/// Names must be there and differ, else a column cannot be asked for.
-fn check_names(names: &[&str]) -> Result<(), String> {
-    let mut seen = std::collections::HashMap::new();
+/// Where each name stands. Names must be there and differ, else a column cannot be asked for.
+fn check_names<'a>(names: &[&'a str]) -> Result<HashMap<&'a str, usize>, String> {
+    let mut places = HashMap::new();
     for (i, name) in names.iter().enumerate() {
         if name.is_empty() {
             return Err(format!("column {} has no name; every column must have one", i + 1));
         }
-        if let Some(first) = seen.insert(*name, i) {
+        if let Some(first) = places.insert(*name, i) {
             return Err(format!("columns {} and {} are both named `{name}`; names must differ", first + 1, i + 1));
         }
     }
-    Ok(())
+    Ok(places)
 }
 
 /// The columns that the given names and `prefix*` patterns stand for, each once, in the order of the names and then of the file.
 fn matching<'a>(wanted: &'a [String], names: &[&'a str], what: &str) -> Result<Vec<&'a str>, String> {
     let mut found: Vec<&str> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for name in wanted {
         let before = found.len();
         // A column may really be called `a*`: an exact name goes first.

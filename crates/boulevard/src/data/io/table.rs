@@ -147,12 +147,6 @@ impl Table {
         self.columns.len()
     }
 
-    /// Whether cells of a column are looked at at all.
-    #[cfg(feature = "parquet")]
-    pub(super) fn is_ignored(&self, column: usize) -> bool {
-        self.roles[column] == Role::Ignored
-    }
-
     /// Forgets a row that was begun.
     pub(super) fn begin_row(&mut self) {
         let row = &mut self.row;
@@ -267,7 +261,9 @@ impl Table {
         let added = self.row.features.len() - before;
         if let Values::Sparse { values, implied, .. } = &mut self.values {
             *implied += added;
-            if *implied > MOST_IMPLIED_ENTRIES.saturating_add(100 * values.len()) {
+            // `values` holds implied entries too; only what the file spelt out earns more of them.
+            let spelt = values.len().saturating_sub(*implied - added);
+            if *implied > MOST_IMPLIED_ENTRIES.saturating_add(100 * spelt) {
                 return Err(Fault::Bad(
                     "sparse rows leave out too many attributes whose default is not zero; write the file densely".to_owned(),
                 ));

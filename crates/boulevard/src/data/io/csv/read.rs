@@ -1,6 +1,6 @@
 //! The reader, on top of the `csv` crate: it knows quotes, we know what the cells mean.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
 
 use ::csv::{ByteRecord, Reader, ReaderBuilder};
 
@@ -16,9 +16,11 @@ use crate::error::{Error, Result};
 
 /// Reads a whole file.
 pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, complaints: &mut Complaints<'_>) -> Result<Dataset<'static>> {
-    let separator = separator(source.fill_buf().map_err(|error| Error::io(complaints.path(), error))?);
+    let head = source.fill_buf().map_err(|error| Error::io(complaints.path(), error))?;
+    let separator = separator(head);
+    let crlf = head.iter().position(|&byte| byte == b'\n').is_some_and(|end| end > 0 && head[end - 1] == b'\r');
     if !options.one_hot {
-        let mut reader = reader(source, separator);
+        let mut reader = reader(source, separator, crlf);
         let columns = header(&mut reader, complaints)?;
         return rows(reader, columns, options, complaints);
     }
@@ -26,7 +28,7 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
     // the way would lose how they were written (`01` and `1`).
     let mut bytes = Vec::new();
     source.read_to_end(&mut bytes).map_err(|error| Error::io(complaints.path(), error))?;
-    let mut first = reader(&bytes[..], separator);
+    let mut first = reader(&bytes[..], separator, crlf);
     let mut columns = header(&mut first, complaints)?;
     let mut record = ByteRecord::new();
     while first.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
@@ -37,12 +39,13 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
             }
         }
     }
-    let mut second = reader(&bytes[..], separator);
+    let mut second = reader(&bytes[..], separator, crlf);
     header(&mut second, complaints)?;
     rows(second, columns, options, complaints)
 }
 
-fn reader<R: Read>(source: R, separator: u8) -> Reader<R> {
+fn reader<R: Read>(source: R, separator: u8, crlf: bool) -> Reader<Tail<R>> {
+    let source = Tail { source, total: 0, last: b'\n', crlf };
     // Rows of the wrong length are ours to complain about, with their line.
     ReaderBuilder::new().delimiter(separator).has_headers(false).flexible(true).from_reader(source)
 }
@@ -70,12 +73,12 @@ fn separator(head: &[u8]) -> u8 {
 }
 
 /// The column names.
-fn header<R: Read>(reader: &mut Reader<R>, complaints: &Complaints<'_>) -> Result<Vec<Column>> {
+fn header<R: Read>(reader: &mut Reader<Tail<R>>, complaints: &Complaints<'_>) -> Result<Vec<Column>> {
     let mut record = ByteRecord::new();
     if !reader.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
         return Err(complaints.file("is empty; a CSV file starts with a header row of column names"));
     }
-    let line = line_of(&record);
+    let line = line_of(reader, &record);
     if record.iter().all(|field| number::parse(field.trim_ascii()).is_some()) {
         return Err(complaints.fatal(line, "the first row holds only numbers; a CSV file starts with a header row of column names"));
     }
@@ -89,7 +92,7 @@ fn header<R: Read>(reader: &mut Reader<R>, complaints: &Complaints<'_>) -> Resul
 }
 
 fn rows<R: Read>(
-    mut reader: Reader<R>,
+    mut reader: Reader<Tail<R>>,
     columns: Vec<Column>,
     options: &ReadOptions,
     complaints: &mut Complaints<'_>,
@@ -105,13 +108,41 @@ fn rows<R: Read>(
         } else {
             Err(Fault::Bad(format!("{} fields; the header has {width}", record.len())))
         };
-        complaints.judge(line_of(&record), row.and_then(|()| table.commit_row()))?;
+        if let Err(fault) = row.and_then(|()| table.commit_row()) {
+            complaints.judge(line_of(&reader, &record), Err(fault))?;
+        }
     }
     table.finish()
 }
 
-fn line_of(record: &ByteRecord) -> usize {
-    record.position().map_or(1, |position| position.line() as usize)
+/// A source that remembers where it ended, which the line numbers need.
+struct Tail<R> {
+    source: R,
+    total: u64,
+    last: u8,
+    /// Whether lines end in `\r\n`.
+    crlf: bool,
+}
+
+impl<R: Read> Read for Tail<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.total += count as u64;
+        if count > 0 {
+            self.last = buffer[count - 1];
+        }
+        Ok(count)
+    }
+}
+
+/// The line a record starts on. The position `csv` gives is that of the blank lines it skipped before it, so we count back from the end:
+/// over the record's own line end (of `\r\n` it leaves the `\n` to the next record) and the line ends inside quotes.
+fn line_of<R>(reader: &Reader<Tail<R>>, record: &ByteRecord) -> usize {
+    let tail = reader.get_ref();
+    let at_end = reader.position().byte() == tail.total && tail.last != b'\n';
+    let own = u64::from(!tail.crlf && !at_end);
+    let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+    (reader.position().line().saturating_sub(own + inside)).max(1) as usize
 }
 
 fn failed(error: ::csv::Error, complaints: &Complaints<'_>) -> Error {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use super::super::complaint::{Complaints, Fault};
 use super::super::options::ReadOptions;
-use super::super::roles::{Column, Kind};
+use super::super::roles::{Column, Kind, Role, assign};
 use super::super::source::Source;
 use super::super::table::Table;
 use crate::data::Dataset;
@@ -45,20 +45,16 @@ fn read_bytes(bytes: Bytes, options: &ReadOptions, complaints: &mut Complaints<'
         .map(|(column, kind)| Column { name: column.path().string(), kind: kind.clone().unwrap_or(Kind::Text) })
         .collect();
     // Columns that cannot be read are no harm as long as they are ignored.
-    let mut table = Table::new(columns, options, false).map_err(|message| {
-        let odd = schema.columns().iter().zip(&kinds).find(|(_, kind)| kind.is_none());
-        complaints
-            .file(odd.map_or(message.clone(), |(column, _)| format!("{message} (the type of column `{}` is not supported)", column.path())))
-    })?;
-    let used: Vec<usize> = (0..kinds.len()).filter(|&column| !table.is_ignored(column)).collect();
+    let roles = assign(&columns, options).map_err(|message| complaints.file(message))?;
+    let used: Vec<usize> = (0..kinds.len()).filter(|&column| roles[column] != Role::Ignored).collect();
     if let Some(&column) = used.iter().find(|&&column| kinds[column].is_none()) {
-        let column = schema.column(column);
+        let (name, column) = (&columns[column].name, schema.column(column));
         let found = format!("{} {}", column.physical_type(), column.converted_type());
-        let name = column.path().string();
         return Err(
             complaints.file(format!("column `{name}` has type {found}; only flat numbers, booleans and texts can be read (ignore it)"))
         );
     }
+    let mut table = Table::new(columns, options, false).map_err(|message| complaints.file(message))?;
     let mut number = 0;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(failed)?;
