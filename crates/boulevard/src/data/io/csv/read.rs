@@ -137,7 +137,7 @@ impl<R: Read> Read for Tail<R> {
 
 /// The line a record starts on. The position `csv` gives is that of the blank lines it skipped before it, so we count back from the end:
 /// over the record's own line end (of `\r\n` it leaves the `\n` to the next record) and the line ends inside quotes.
-fn line_of<R>(reader: &Reader<Tail<R>>, record: &ByteRecord) -> usize {
+fn line_of<R: Read>(reader: &Reader<Tail<R>>, record: &ByteRecord) -> usize {
     let tail = reader.get_ref();
     let at_end = reader.position().byte() == tail.total && tail.last != b'\n';
     let own = u64::from(!tail.crlf && !at_end);
