@@ -21,15 +21,15 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
     let crlf = head.iter().position(|&byte| byte == b'\n').is_some_and(|end| end > 0 && head[end - 1] == b'\r');
     if !options.one_hot {
         let mut reader = reader(source, separator, crlf);
-        let columns = header(&mut reader, complaints)?;
-        return rows(reader, columns, options, complaints);
+        let header = header(&mut reader, complaints)?;
+        return rows(reader, header, options, complaints);
     }
     // Whether a column is text is known only at its end, so the bytes are kept and read twice. Turning a column of numbers into text on
     // the way would lose how they were written (`01` and `1`).
     let mut bytes = Vec::new();
     source.read_to_end(&mut bytes).map_err(|error| Error::io(complaints.path(), error))?;
     let mut first = reader(&bytes[..], separator, crlf);
-    let mut columns = header(&mut first, complaints)?;
+    let (mut columns, line) = header(&mut first, complaints)?;
     let mut record = ByteRecord::new();
     while first.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
         for (column, field) in columns.iter_mut().zip(&record) {
@@ -41,7 +41,7 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
     }
     let mut second = reader(&bytes[..], separator, crlf);
     header(&mut second, complaints)?;
-    rows(second, columns, options, complaints)
+    rows(second, (columns, line), options, complaints)
 }
 
 fn reader<R: Read>(source: R, separator: u8, crlf: bool) -> Reader<Tail<R>> {
@@ -72,8 +72,8 @@ fn separator(head: &[u8]) -> u8 {
     }
 }
 
-/// The column names.
-fn header<R: Read>(reader: &mut Reader<Tail<R>>, complaints: &Complaints<'_>) -> Result<Vec<Column>> {
+/// The column names, and the line they are on.
+fn header<R: Read>(reader: &mut Reader<Tail<R>>, complaints: &Complaints<'_>) -> Result<(Vec<Column>, usize)> {
     let mut record = ByteRecord::new();
     if !reader.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
         return Err(complaints.file("is empty; a CSV file starts with a header row of column names"));
@@ -88,17 +88,17 @@ fn header<R: Read>(reader: &mut Reader<Tail<R>>, complaints: &Complaints<'_>) ->
             .map_err(|_| complaints.fatal(line, format!("the name of column {} is not valid UTF-8", place + 1)))?;
         columns.push(Column { name: name.to_owned(), kind: Kind::Number });
     }
-    Ok(columns)
+    Ok((columns, line))
 }
 
 fn rows<R: Read>(
     mut reader: Reader<Tail<R>>,
-    columns: Vec<Column>,
+    (columns, line): (Vec<Column>, usize),
     options: &ReadOptions,
     complaints: &mut Complaints<'_>,
 ) -> Result<Dataset<'static>> {
     // Labels, tasks and groups are told from their text; a kind is declared for features only.
-    let mut table = Table::new(columns, options, false).map_err(|message| complaints.fatal(1, message))?;
+    let mut table = Table::new(columns, options, false).map_err(|message| complaints.fatal(line, message))?;
     let width = table.width();
     let mut record = ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
