@@ -82,8 +82,8 @@ pub(super) fn is_missing(field: &[u8]) -> bool {
     matches!(field, b"" | b"?" | b"NA") || field.eq_ignore_ascii_case(b"nan")
 }
 
-/// The complaint about a column that does not exist: what there is, and what may have been meant.
-pub(super) fn unknown(what: &str, name: &str, columns: &[&str]) -> String {
+/// The complaint about a column (or whatever `noun` says) that does not exist: what there is, and what may have been meant.
+pub(super) fn unknown(noun: &str, what: &str, name: &str, columns: &[&str]) -> String {
     const SHOWN: usize = 20;
     let mut list = columns[..columns.len().min(SHOWN)].iter().map(|column| format!("`{column}`")).collect::<Vec<_>>().join(", ");
     if columns.len() > SHOWN {
@@ -94,7 +94,7 @@ pub(super) fn unknown(what: &str, name: &str, columns: &[&str]) -> String {
         Some((steps, column)) if steps <= name.chars().count().div_ceil(2) => format!("; did you mean `{column}`?"),
         _ => String::new(),
     };
-    format!("there is no column `{name}` to take as {what}; the columns are {list}{hint}")
+    format!("there is no {noun} `{name}` to take as {what}; the {noun}s are {list}{hint}")
 }
 
 /// Levenshtein's distance: the least number of characters to insert, delete or replace; case does not count.
@@ -136,11 +136,11 @@ mod tests {
 
     #[test]
     fn misspelt_names_find_their_neighbour() {
-        assert!(unknown("label", "lable", &["a", "label"]).ends_with("the columns are `a`, `label`; did you mean `label`?"));
-        assert!(!unknown("label", "weight", &["a", "b"]).contains("did you mean"));
+        assert!(unknown("column", "label", "lable", &["a", "label"]).ends_with("the columns are `a`, `label`; did you mean `label`?"));
+        assert!(!unknown("column", "label", "weight", &["a", "b"]).contains("did you mean"));
         assert_eq!(distance("kitten", "sitting"), 3);
         let many: Vec<String> = (0..100).map(|i| format!("c{i}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(unknown("label", "zzzzzz", &many).contains("and 80 more"));
+        assert!(unknown("column", "label", "zzzzzz", &many).contains("and 80 more"));
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn assign(columns: &[Column], options: &ReadOptions) -> Result<Vec<Ro
     let places = check_names(&names)?;
     let mut roles: Vec<Option<Role>> = vec![None; names.len()];
     let mut give = |what: &str, name: &str, role: Role| -> Result<(), String> {
-        let place = *places.get(name).ok_or_else(|| unknown(what, name, &names))?;
+        let place = *places.get(name).ok_or_else(|| unknown("column", what, name, &names))?;
         match roles[place].replace(role) {
             Some(_) => Err(format!("column `{name}` cannot be the {what} and something else too")),
             None => Ok(()),
@@ -115,7 +115,7 @@ fn matching<'a>(wanted: &'a [String], names: &[&'a str], what: &str) -> Result<V
             Some(prefix) => {
                 found.extend(names.iter().filter(|column| column.starts_with(prefix) && seen.insert(**column)));
                 if found.len() == before {
-                    return Err(format!("no column name starts with `{prefix}`; {}", unknown(what, name, names)));
+                    return Err(format!("no column name starts with `{prefix}`; {}", unknown("column", what, name, names)));
                 }
             }
             None if seen.insert(name) => found.push(name),

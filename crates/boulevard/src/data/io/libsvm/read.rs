@@ -171,7 +171,7 @@ impl Labels {
             }
             if !options.labels.is_empty() && !options.labels.iter().any(|known| known == label || same_number(known, label)) {
                 let known: Vec<&str> = options.labels.iter().map(String::as_str).collect();
-                return Err(Fault::Bad(unknown("label", label, &known).replace("column", "label")));
+                return Err(Fault::Bad(unknown("label", "a target", label, &known)));
             }
         }
         self.several |= several;

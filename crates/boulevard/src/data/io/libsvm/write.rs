@@ -14,7 +14,7 @@ pub(in super::super) fn check(data: &Dataset<'_>) -> Result<()> {
     }
     for (what, names) in [("class", target_names(data)), ("group", data.groups.as_ref().map_or(&[][..], |groups| groups.names()))] {
         for name in names {
-            let infinite = number::parse(name.as_bytes()).is_some_and(|value| !value.is_finite());
+            let infinite = what == "class" && number::parse(name.as_bytes()).is_some_and(|value| !value.is_finite());
             if infinite || name.chars().any(|letter| letter.is_ascii_whitespace() || matches!(letter, ',' | ':' | '#')) {
                 return Err(Error::data(format!(
                     "{what} `{}` cannot be written to LIBSVM text: blanks, `,`, `:`, `#` and infinities have a meaning there",

@@ -60,6 +60,14 @@ fn read_bytes(bytes: Bytes, options: &ReadOptions, complaints: &mut Complaints<'
         let group = reader.get_row_group(group).map_err(failed)?;
         let mut cells = Vec::new();
         for &column in &used {
+            // The crate panics on these; a sentence is better.
+            let facts = group.metadata().column(column);
+            if facts.data_page_offset() < 0
+                || facts.compressed_size() < 0
+                || facts.dictionary_page_offset().is_some_and(|offset| offset < 0)
+            {
+                return Err(complaints.file("is damaged: a column starts or ends before the file does"));
+            }
             let unsigned = matches!(schema.column(column).converted_type(), ConvertedType::UINT_32 | ConvertedType::UINT_64);
             cells.push((column, Cells::new(group.get_column_reader(column).map_err(failed)?, unsigned).map_err(failed)?));
         }
