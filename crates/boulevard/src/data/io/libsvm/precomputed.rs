@@ -7,7 +7,7 @@ use super::super::complaint::{Complaints, Fault, excerpt};
 use super::super::number;
 use super::super::options::ReadOptions;
 use super::super::source::{Lines, Source, open, unpack};
-use super::read::{Labels, pairs, split_line};
+use super::read::{Labels, check_options, pairs, split_line};
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 
@@ -41,6 +41,10 @@ pub fn read_precomputed_from(reader: impl Read, name: &str, options: &ReadOption
 
 fn read(source: Source<'_>, path: &Path, options: &ReadOptions, purpose: PrecomputedUse) -> Result<Precomputed> {
     let mut complaints = Complaints::new(path, options.missing, None);
+    check_options(options, &complaints)?;
+    if options.group.is_some() || options.weight.is_some() {
+        return Err(complaints.file("groups and weights cannot be read from a precomputed kernel"));
+    }
     let mut lines = Lines::new(source);
     let (mut indices, mut kernel, mut own_columns) = (Vec::new(), Vec::new(), Vec::new());
     let mut labels = Labels::default();

@@ -295,7 +295,7 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
 }
 
 /// A LIBSVM file has no named columns; asking for one is a mistake worth a sentence.
-fn check_options(options: &ReadOptions, complaints: &Complaints<'_>) -> Result<()> {
+pub(super) fn check_options(options: &ReadOptions, complaints: &Complaints<'_>) -> Result<()> {
     let named =
         [("label", &options.label, ""), ("task", &options.task, ""), ("group", &options.group, "qid"), ("weight", &options.weight, "cost")];
     for (what, name, allowed) in named {
