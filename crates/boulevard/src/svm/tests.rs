@@ -11,7 +11,8 @@ fn tight() -> SolverSettings {
 
 fn three_classes(n: usize) -> Dataset<'static> {
     let data = generate::two_gaussians(n, 3, 3, 1.5);
-    let names: Vec<String> = (0..n).map(|i| if data.x.get(i, 0) + 0.3 * (i % 3) as f64 > 0.8 { "c".into() } else { ["a", "b"][i % 2].to_string() }).collect();
+    let names: Vec<String> =
+        (0..n).map(|i| if data.x.get(i, 0) + 0.3 * (i % 3) as f64 > 0.8 { "c".into() } else { ["a", "b"][i % 2].to_string() }).collect();
     Dataset::classes(data.x, Categories::from_names(&names))
 }
 
