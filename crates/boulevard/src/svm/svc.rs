@@ -263,7 +263,7 @@ impl Svc {
         count: usize,
         source: &TableKernel<'_>,
         context: &Context<'_>,
-    ) -> Result<(KernelMachine, Vec<usize>, FitReport)> {
+    ) -> Result<(KernelMachine, Vec<usize>, Vec<u64>, FitReport)> {
         let (fits, report) = self.fit_pairs(classes, count, source, context)?;
         let n = classes.rows.len();
         // Coefficients of every sample against every other class; support vectors are those with one that is not zero.
@@ -283,7 +283,8 @@ impl Svc {
         let order = by_class.concat();
         let coefficients = (0..count - 1).flat_map(|o| order.iter().map(|&s| table[o * n + s]).collect::<Vec<_>>()).collect();
         let machine = self.machine(data, classes, &order, coefficients, Layout::Pairs(counts.clone()), intercepts, source);
-        Ok((machine, counts, report))
+        let iterations = fits.iter().map(|fit| fit.as_ref().map_or(0, |pair| pair.fit.solution.iterations)).collect();
+        Ok((machine, counts, iterations, report))
     }
 
     fn one_vs_rest(
@@ -293,8 +294,9 @@ impl Svc {
         count: usize,
         source: &TableKernel<'_>,
         context: &Context<'_>,
-    ) -> Result<(KernelMachine, Vec<usize>, FitReport)> {
+    ) -> Result<(KernelMachine, Vec<usize>, Vec<u64>, FitReport)> {
         let n = classes.rows.len();
+        let mut iterations = vec![0; count];
         let mut report = FitReport::default();
         let (mut table, mut intercepts) = (vec![0.0; count * n], vec![0.0; count]);
         // One solver for all classes: they share its kernel rows.
@@ -309,6 +311,7 @@ impl Svc {
             let fit = self.solve_binary(&mut solver, &signs, &classes.weights, &factors, None)?;
             table[class * n..(class + 1) * n].copy_from_slice(&fit.coefficients);
             intercepts[class] = fit.intercept;
+            iterations[class] = fit.solution.iterations;
             report.add(&fit.solution);
         }
         let is_support = |sample: &usize| (0..count).any(|o| table[o * n + sample] != 0.0);
@@ -316,7 +319,7 @@ impl Svc {
         let order = by_class.concat();
         let coefficients = (0..count).flat_map(|o| order.iter().map(|&s| table[o * n + s]).collect::<Vec<_>>()).collect();
         let machine = self.machine(data, classes, &order, coefficients, Layout::Full, intercepts, source);
-        Ok((machine, by_class.iter().map(Vec::len).collect(), report))
+        Ok((machine, by_class.iter().map(Vec::len).collect(), iterations, report))
     }
 
     fn machine(
@@ -387,7 +390,7 @@ impl Learner for Svc {
         let x = if all { None } else { Some(kernel.rows_of(&data.x, &classes.rows)) };
         let x = x.as_ref().unwrap_or(&data.x);
         let source = TableKernel::new(&kernel, x, context);
-        let (machine, support_counts, report) = match self.multiclass {
+        let (machine, support_counts, iterations, report) = match self.multiclass {
             // Two classes are one machine either way.
             Multiclass::OneVsRest if names.len() > 2 => self.one_vs_rest(data, &classes, names.len(), &source, context)?,
             _ => self.one_vs_one(data, &classes, names.len(), &source, context)?,
@@ -397,6 +400,7 @@ impl Learner for Svc {
             classes: names,
             machine,
             support_counts,
+            iterations,
             calibration: None,
             feature_names: data.feature_names.clone(),
             report: report.finish(start, classes.rows.len()),
@@ -420,6 +424,8 @@ pub struct SvcModel {
     pub machine: KernelMachine,
     /// Support vectors of each class.
     pub support_counts: Vec<usize>,
+    /// Steps of each output's problem.
+    pub iterations: Vec<u64>,
     /// Probabilities, where they were fitted.
     pub calibration: Option<Calibration>,
     /// Feature names, where the training table had them.
@@ -481,6 +487,17 @@ impl SvcModel {
             result.extend(row);
         }
         Ok(result)
+    }
+
+    /// Fits probabilities to a model that was fitted without them; `data` is the table it learnt from.
+    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        data.validate()?;
+        self.check_input(&data.x)?;
+        if data.expect_classes()?.names() != self.classes {
+            return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
+        }
+        self.calibration = Some(calibrate(&self.parameters, data, context)?);
+        Ok(())
     }
 
     /// The place of pair `(i, j)`, `i < j`, among the outputs.
