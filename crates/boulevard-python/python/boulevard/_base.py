@@ -86,6 +86,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
 
     _doc_link_module = "boulevard"
     _valid_parameters = None
+    _target_kinds = "biuf"
 
     # ------------------------------------------------------------ parameters
 
@@ -123,7 +124,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             if not reset:
                 if X.shape[1] == self.n_features_in_ and "feature_names_in_" not in self.__dict__:
                     return X, y
-            elif not needs_y or (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU" and len(y) == len(X)):
+            elif not needs_y or (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in self._target_kinds and len(y) == len(X)):
                 self.n_features_in_ = X.shape[1]
                 self.__dict__.pop("feature_names_in_", None)
                 return X, y
@@ -168,6 +169,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
                 y,
                 names,
                 weights,
+                self.feature_names_in_.tolist() if "feature_names_in_" in self.__dict__ else None,
                 count_threads(self.n_jobs),
                 self.max_time,
                 self.memory_limit,
@@ -175,7 +177,8 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             )
         except DataError:
             # The quick look at ready arrays leaves some faults to the native part: say them in scikit-learn's words.
-            validate_data(self, *original[:1], accept_sparse="csr", reset=False, skip_check_array=False)
+            if not callable(getattr(self, "kernel", None)):
+                self._read_anything(*original, reset=True, needs_y=y is not None)
             raise
         parts = model.parts()
         self._native = model
