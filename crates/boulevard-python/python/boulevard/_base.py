@@ -215,8 +215,10 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
 
     def __getstate__(self):
         state = dict(super().__getstate__())
-        state.pop("_training", None)
         if "_native" in state:
+            if state["_native"].calibrated:
+                # Probabilities are there: nothing more will be learnt from the training data.
+                state.pop("_training", None)
             state["_native"] = bytes(state["_native"].to_bytes())
         return state
 

@@ -394,8 +394,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             return
         if "_training" not in self.__dict__:
             raise DataError(
-                f"This {type(self).__name__} was fitted without probabilities and has since been pickled or saved, which drops the "
-                "training data they would be fitted on now. Fit it with calibrate=True, or call predict_proba once before."
+                f"This {type(self).__name__} was loaded from a file that has no probabilities and no training data to fit them on. "
+                "Fit it with calibrate=True, or call predict_proba once before save."
             )
         X, codes, weights = self._training
         self._native.calibrate(self._table(X), codes, weights, count_threads(self.n_jobs), self.memory_limit)

@@ -19,6 +19,9 @@ const SINGLE_SHARE: f64 = 0.02;
 const CORRECTIONS: usize = 4;
 /// Problems up to this size are solved in double precision from the start: they are cheap, and exact at once.
 const SMALL: usize = 600;
+/// Problems up to this size that could not be polished get more steps, to this share of the tolerance.
+const REFINE_UP_TO: usize = 300;
+const REFINED: f64 = 1e-7;
 /// Bytes for kernel rows if nobody says otherwise.
 const DEFAULT_CACHE: usize = 200 << 20;
 
@@ -66,7 +69,7 @@ impl<'a> Solver<'a> {
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
         let mut gradient = if b.iter().any(|&v| v != 0.0) { self.exact_gradient(problem, &b)? } else { problem.linear.to_vec() };
         let mut iterations = 0;
-        let stop = match problem.equality {
+        let mut stop = match problem.equality {
             Equality::Free => single::descend(
                 self.source.double()?,
                 &self.diagonal,
@@ -81,6 +84,7 @@ impl<'a> Solver<'a> {
         };
         if options.polish && matches!(stop, StopReason::Converged) {
             polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
+            stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations)?;
         }
         let certificate = certify(problem, &b, &gradient);
         Ok(DualSolution {
@@ -93,6 +97,28 @@ impl<'a> Solver<'a> {
             iterations,
             stop,
         })
+    }
+
+    /// Small problems whose free variables have no unique solution (equal rows, both halves of a sample in nu-regression) cannot be
+    /// polished: some more steps make them nearly as exact.
+    fn refine(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+    ) -> Result<StopReason> {
+        let tolerance = REFINED * options.tolerance;
+        let small = problem.len() <= REFINE_UP_TO && !matches!(problem.equality, Equality::Free);
+        if !small || certify(problem, b, gradient).violation <= tolerance {
+            return Ok(StopReason::Converged);
+        }
+        let most = (*iterations + 50 * problem.len() as u64).min(options.max_iterations.unwrap_or(u64::MAX));
+        let finer = Options { tolerance, max_iterations: Some(most), ..*options };
+        let stop = self.pairs(problem, &finer, b, gradient, iterations)?;
+        // Running out of these extra steps is no failure: the tolerance asked for was reached before.
+        Ok(if stop == StopReason::MaxIterations { StopReason::Converged } else { stop })
     }
 
     /// Pair steps until the true violation is within the tolerance.
@@ -112,6 +138,11 @@ impl<'a> Solver<'a> {
                 if let (Some(now), Outcome::Stopped(reason)) = (&now, outcome) {
                     gradient.clone_from(now);
                     return Ok(reason);
+                }
+                if outcome == Outcome::Stopped(StopReason::Interrupted) {
+                    // Somebody waits: the exact gradient of samples that were left out would take seconds.
+                    self.single.as_mut().expect("it just ran").merge_gradient(gradient);
+                    return Ok(StopReason::Interrupted);
                 }
                 *gradient = match now {
                     Some(now) if outcome == Outcome::Reached && rounding(b, &now, *iterations) <= (1.0 - MARGIN) * options.tolerance => {
@@ -142,6 +173,10 @@ impl<'a> Solver<'a> {
                 }
                 None => true,
             };
+            if shrunk && outcome == Outcome::Stopped(StopReason::Interrupted) {
+                engine.merge_gradient(gradient);
+                return Ok(StopReason::Interrupted);
+            }
             if shrunk {
                 *gradient = self.exact_gradient(problem, b)?;
             }

@@ -5,6 +5,7 @@
 //! C-SVC    min 1/2 b'Kb - y'b,   sum b = 0,                       0 <= y_i b_i <= C_i        C_i = C * sample weight * class weight
 //! nu-SVC   min 1/2 b'Kb,         sum over each class = nu W / 2,  0 <= y_i b_i <= w_i        then divided by the margin found
 //! ```
+//! With class weights nu-SVC is the C-SVC whose C is that of the nu-SVC without them (one over the margin found).
 //! (Cortes and Vapnik 1995; Schoelkopf et al. 2000; the form with per-sample bounds as in LIBSVM.)
 
 use std::time::Instant;
@@ -182,12 +183,9 @@ impl Svc {
             }
             Penalty::Nu(nu) => {
                 let side = |sign: f64| signs.iter().zip(weights).filter(|(y, _)| **y == sign).map(|(_, w)| w).sum::<f64>();
-                let share = nu * weights.iter().sum::<f64>() / 2.0;
-                let most = side(1.0).min(side(-1.0));
-                if share > most {
-                    let allowed = 2.0 * most / weights.iter().sum::<f64>();
-                    return Err(check::complaint("Svc", "nu", format!("at most {allowed:.6} for these class sizes"), nu));
-                }
+                let (plus, minus) = (side(1.0), side(-1.0));
+                // `fit_in` refused what is not feasible for two classes; one nu for many pairs means the largest that is.
+                let share = (nu * (plus + minus) / 2.0).min(plus).min(minus);
                 let (lower, upper) = sample_bounds(signs, weights);
                 let linear = vec![0.0; signs.len()];
                 let second: Vec<bool> = signs.iter().map(|y| *y < 0.0).collect();
@@ -205,6 +203,11 @@ impl Svc {
                 let [plus, minus] = solution.offsets;
                 let r = 0.5 * (plus - minus);
                 let scale = if r > 0.0 { 1.0 / r } else { 1.0 };
+                if factors.iter().any(|&f| f != 1.0) {
+                    // The same machine is the C-SVC with C = 1 / r: class weights are factors of that C.
+                    let equivalent = Self { penalty: Penalty::C(scale), ..self.clone() };
+                    return equivalent.solve_binary(solver, signs, weights, factors, None);
+                }
                 let coefficients = solution.coefficients.iter().map(|b| b * scale).collect();
                 Ok(Binary { coefficients, intercept: -0.5 * (plus + minus) * scale, solution })
             }
@@ -352,6 +355,17 @@ struct PairFit {
     fit: Binary,
 }
 
+/// Fails if the smaller of two classes cannot hold half of `nu`, class weights aside.
+fn feasible(nu: f64, classes: &Classes) -> Result<()> {
+    let side = |class: u32| classes.codes.iter().zip(&classes.weights).filter(|(code, _)| **code == class).map(|(_, w)| w).sum::<f64>();
+    let (first, second) = (side(0), side(1));
+    let allowed = 2.0 * first.min(second) / (first + second);
+    if nu > allowed * (1.0 + 1e-12) {
+        return Err(check::complaint("Svc", "nu", format!("at most {allowed:.6} for these class sizes"), nu));
+    }
+    Ok(())
+}
+
 /// A feasible start for the nu machines: each side's samples in order, filled to their bounds until the share is used up.
 fn fill_up(signs: &[f64], weights: &[f64], share: f64) -> Vec<f64> {
     let mut left = [share, share];
@@ -385,6 +399,11 @@ impl Learner for Svc {
         data.validate()?;
         let names = data.expect_classes()?.names().to_vec();
         let classes = Classes::new(data, &self.class_weight)?;
+        if let Penalty::Nu(nu) = self.penalty
+            && names.len() == 2
+        {
+            feasible(nu, &classes)?;
+        }
         let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
         let all = classes.rows.len() == data.len();
         let x = if all { None } else { Some(kernel.rows_of(&data.x, &classes.rows)) };

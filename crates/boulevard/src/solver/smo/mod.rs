@@ -16,6 +16,7 @@ mod cache;
 mod segment;
 
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use self::cache::Cache;
 use self::segment::{Block, Segment};
@@ -37,6 +38,9 @@ const SPLIT_FROM: usize = 3000;
 const FEWEST_SLOTS: usize = 2 * BLOCK_ROWS + 2;
 /// Compaction is worth its cost when at least this share of the columns goes.
 const SHRINK_SHARE: f64 = 0.25;
+
+/// Whoever waits for an answer (Ctrl-C, a time limit) waits about this long.
+const ASK_AFTER: Duration = Duration::from_millis(5);
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +147,16 @@ impl<'a, T: Real> Engine<'a, T> {
         Some(segments.flat_map(|segment| segment.gradient[..segment.columns.len()].iter().map(|v| v.to_f64())).collect())
     }
 
+    /// Writes the gradient of the samples that were not left out; the others keep what they had.
+    pub(super) fn merge_gradient(&mut self, gradient: &mut [f64]) {
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            for (place, position) in segment.columns.clone().enumerate() {
+                gradient[self.samples[position]] = segment.gradient[place].to_f64();
+            }
+        }
+    }
+
     /// Takes steps from the loaded state until the tolerance, a limit or a dead end; `b` follows.
     pub(super) fn run(
         &mut self,
@@ -156,8 +170,9 @@ impl<'a, T: Real> Engine<'a, T> {
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let kink = T::from_f64(problem.kink);
         let (isa, parts) = (context.isa, self.segments.len());
-        // About a hundred questions a second, whatever a pass costs.
+        // A question now and then whatever the clock says, so that small work can be stopped too.
         let ask_every = (1u64 << 26) / (self.samples.len() as u64 + 20_000);
+        let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
         let first_iteration = *iterations;
         let segments = &self.segments;
@@ -171,7 +186,9 @@ impl<'a, T: Real> Engine<'a, T> {
                 return Outcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
-            if done % ask_every == ask_every - 1 {
+            // Steps cost from under a microsecond to many milliseconds: the clock is read rarely enough not to matter.
+            if done % ask_every == ask_every - 1 || (done % 8 == 7 && asked.elapsed() >= ASK_AFTER) {
+                asked = Instant::now();
                 let progress = Progress {
                     stage: "solve",
                     done: *iterations,
