@@ -263,9 +263,45 @@ mod x86 {
         job.run(Avx2(()))
     }
 
+    /// The registers of a panel one by one, written out: a closure would not get the target features and stay a call.
+    macro_rules! each {
+        (2, $i:ident, $value:expr) => {
+            [
+                {
+                    let $i = 0;
+                    $value
+                },
+                {
+                    let $i = 1;
+                    $value
+                },
+            ]
+        };
+        (4, $i:ident, $value:expr) => {
+            [
+                {
+                    let $i = 0;
+                    $value
+                },
+                {
+                    let $i = 1;
+                    $value
+                },
+                {
+                    let $i = 2;
+                    $value
+                },
+                {
+                    let $i = 3;
+                    $value
+                },
+            ]
+        };
+    }
+
     macro_rules! x86 {
         (
-            $token:ty, $scalar:ty, $register:ty, registers $count:literal, lanes $lanes:literal, mask $mask:ty;
+            $token:ty, $scalar:ty, $register:ty, registers $count:tt, lanes $lanes:literal, mask $mask:ty;
             $set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fma:ident $min:ident $max:ident $sqrt:ident;
             exp2: |$e:ident| $exp2:expr;
             less: |$la:ident, $lb:ident| $less:expr;
@@ -289,7 +325,7 @@ mod x86 {
                 fn load(self, from: &[$scalar]) -> Self::V {
                     let from = &from[..$count * $lanes];
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $loadu(from.as_ptr().add(i * $lanes)) })
+                    each!($count, i, unsafe { $loadu(from.as_ptr().add(i * $lanes)) })
                 }
                 #[inline(always)]
                 fn store(self, value: Self::V, to: &mut [$scalar]) {
@@ -302,46 +338,46 @@ mod x86 {
                 #[inline(always)]
                 fn add(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $add(a[i], b[i]) })
+                    each!($count, i, unsafe { $add(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn sub(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $sub(a[i], b[i]) })
+                    each!($count, i, unsafe { $sub(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn mul(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $mul(a[i], b[i]) })
+                    each!($count, i, unsafe { $mul(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn div(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $div(a[i], b[i]) })
+                    each!($count, i, unsafe { $div(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $fma(a[i], b[i], c[i]) })
+                    each!($count, i, unsafe { $fma(a[i], b[i], c[i]) })
                 }
                 #[inline(always)]
                 fn min(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $min(a[i], b[i]) })
+                    each!($count, i, unsafe { $min(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn max(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $max(a[i], b[i]) })
+                    each!($count, i, unsafe { $max(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn sqrt(self, a: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $sqrt(a[i]) })
+                    each!($count, i, unsafe { $sqrt(a[i]) })
                 }
                 #[inline(always)]
                 fn exp2(self, a: Self::V) -> Self::V {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let $e = a[i];
                         // SAFETY: see above.
                         unsafe { $exp2 }
@@ -349,7 +385,7 @@ mod x86 {
                 }
                 #[inline(always)]
                 fn less(self, a: Self::V, b: Self::V) -> Self::M {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($la, $lb) = (a[i], b[i]);
                         // SAFETY: see above.
                         unsafe { $less }
@@ -358,7 +394,7 @@ mod x86 {
                 #[inline(always)]
                 #[allow(unused_unsafe)]
                 fn and(self, a: Self::M, b: Self::M) -> Self::M {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($aa, $ab) = (a[i], b[i]);
                         // SAFETY: see above.
                         unsafe { $and }
@@ -366,7 +402,7 @@ mod x86 {
                 }
                 #[inline(always)]
                 fn select(self, mask: Self::M, a: Self::V, b: Self::V) -> Self::V {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($sm, $sa, $sb) = (mask[i], a[i], b[i]);
                         // SAFETY: see above.
                         unsafe { $select }
@@ -375,7 +411,7 @@ mod x86 {
                 #[inline(always)]
                 fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M {
                     let bytes = &bytes[..$count * $lanes];
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($bp, $bb) = (&bytes[i * $lanes..(i + 1) * $lanes], bit);
                         // SAFETY: see above.
                         unsafe { $bits }
