@@ -17,6 +17,7 @@
 //! Tables are in [`data`], kernels in [`kernel`], the machines in [`svm`]. Every fit can be watched and stopped through an
 //! [`observe::Context`]. The rooms and the reasons behind them are described in `docs/architecture.md`.
 
+mod atomic_file;
 pub mod check;
 pub mod data;
 pub mod error;
@@ -24,6 +25,7 @@ pub mod kernel;
 pub mod metrics;
 pub mod observe;
 pub mod parallel;
+pub mod persist;
 pub mod random;
 pub mod simd;
 pub mod solver;
