@@ -4,7 +4,7 @@ use super::certificate::certify;
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::polish::polish;
 use super::single;
-use super::smo::{Engine, Limits, Outcome};
+use super::smo::{Budget, Engine, Limits, Outcome};
 use super::source::KernelSource;
 use crate::error::{Error, Result};
 use crate::observe::{Context, StopReason};
@@ -13,6 +13,8 @@ use crate::simd::Real;
 
 /// Single precision stops this much below the tolerance, to make up for its rounding.
 const MARGIN: f64 = 0.97;
+/// The estimated rounding error may be at most this share of the tolerance; beyond it the gradient is computed anew.
+const WIDEST_MARGIN: f64 = 0.1;
 /// The kernel's rounding error in single precision may be at most this share of the tolerance.
 const SINGLE_SHARE: f64 = 0.02;
 /// Exact gradients after which single precision is given up.
@@ -51,13 +53,13 @@ impl<'a> Solver<'a> {
         Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })
     }
 
-    /// Bytes of rows that pay: with few features a row is cheaper to compute again than to write to memory for the first time.
-    fn budget(&self, width: usize) -> usize {
+    /// Bytes for rows: with few features a row is cheaper to compute twice than to write to memory for the first time.
+    fn budget(&self, width: usize) -> Budget {
         let n = self.source.len();
         let whole = n.saturating_mul(n).saturating_mul(width);
         let share = 0.25 + 0.75 * ((self.source.dimensions() as f64 - 50.0) / 50.0).clamp(0.0, 1.0);
-        let useful = if n <= 4096 { whole } else { (whole as f64 * share) as usize };
-        self.cache.min(useful)
+        let first = if n <= 4096 { whole } else { (whole as f64 * share) as usize };
+        Budget { first: self.cache.min(first), most: self.cache.min(whole) }
     }
 
     /// Solves one problem.
@@ -131,29 +133,41 @@ impl<'a> Solver<'a> {
         iterations: &mut u64,
     ) -> Result<StopReason> {
         if self.single_is_enough(problem, options)? {
+            let mut target = MARGIN * options.tolerance;
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
-                let outcome = self.run_single(problem, options, b, gradient, iterations)?;
+                let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
                 let now = self.single.as_mut().expect("it just ran").gradient();
-                if let (Some(now), Outcome::Stopped(reason)) = (&now, outcome) {
-                    gradient.clone_from(now);
-                    return Ok(reason);
-                }
-                if outcome == Outcome::Stopped(StopReason::Interrupted) {
-                    // Somebody waits: the exact gradient of samples that were left out would take seconds.
-                    self.single.as_mut().expect("it just ran").merge_gradient(gradient);
-                    return Ok(StopReason::Interrupted);
-                }
-                *gradient = match now {
-                    Some(now) if outcome == Outcome::Reached && rounding(b, &now, *iterations) <= (1.0 - MARGIN) * options.tolerance => {
-                        *gradient = now;
+                let Some(now) = now else {
+                    if outcome == Outcome::Stopped(StopReason::Interrupted) {
+                        // Somebody waits: the exact gradient of samples that were left out may take seconds.
+                        self.single.as_mut().expect("it just ran").merge_gradient(gradient);
+                        return Ok(StopReason::Interrupted);
+                    }
+                    // Samples were left out: their gradient is needed, and the exact one costs hardly more.
+                    *gradient = self.exact_gradient(problem, b)?;
+                    if let Outcome::Stopped(reason) = outcome {
+                        return Ok(reason);
+                    }
+                    if certify(problem, b, gradient).violation <= options.tolerance {
                         return Ok(StopReason::Converged);
                     }
-                    _ => self.exact_gradient(problem, b)?,
+                    continue;
                 };
+                *gradient = now;
                 if let Outcome::Stopped(reason) = outcome {
                     return Ok(reason);
                 }
+                let error = rounding(b, gradient, *iterations);
+                if outcome == Outcome::Reached && target + error <= options.tolerance {
+                    return Ok(StopReason::Converged);
+                }
+                if outcome == Outcome::Reached && error <= WIDEST_MARGIN * options.tolerance {
+                    // A few more steps are cheaper than the exact gradient.
+                    target = options.tolerance - error;
+                    continue;
+                }
+                *gradient = self.exact_gradient(problem, b)?;
                 if certify(problem, b, gradient).violation <= options.tolerance {
                     return Ok(StopReason::Converged);
                 }
@@ -213,11 +227,12 @@ impl<'a> Solver<'a> {
         &mut self,
         problem: &DualProblem<'_>,
         options: &Options,
+        target: f64,
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
     ) -> Result<Outcome> {
-        let limits = self.limits(problem, options, MARGIN * options.tolerance);
+        let limits = self.limits(problem, options, target);
         let budget = self.budget(size_of::<f32>());
         let (rows, threads) = (self.source.single()?, self.crew.threads());
         let engine =
@@ -265,9 +280,12 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// How wrong the gradient may be after `iterations` steps in single precision: rounding of the steps and of the kernel, both random.
+/// How wrong the gradient may be after `iterations` steps in single precision.
+///
+/// Roundings of the steps add up like a random walk with the gradient's typical size (the factor is four standard deviations of a uniform
+/// rounding error), those of the kernel like one with the coefficients' size.
 fn rounding(b: &[f64], gradient: &[f64], iterations: u64) -> f64 {
     let size = b.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let largest = gradient.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
-    f32::ROUNDING * ((iterations as f64).sqrt() * largest + 2.0 * size)
+    let typical = (gradient.iter().map(|v| v * v).sum::<f64>() / gradient.len() as f64).sqrt();
+    f32::ROUNDING * (2.3 * (iterations as f64).sqrt() * typical + 2.0 * size)
 }
