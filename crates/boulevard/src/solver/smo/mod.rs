@@ -16,6 +16,7 @@ mod cache;
 mod segment;
 
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use self::cache::Cache;
 use self::segment::{Block, Segment};
@@ -37,6 +38,10 @@ const SPLIT_FROM: usize = 3000;
 const FEWEST_SLOTS: usize = 2 * BLOCK_ROWS + 2;
 /// Compaction is worth its cost when at least this share of the columns goes.
 const SHRINK_SHARE: f64 = 0.25;
+
+/// How often the context is asked whether to go on, and the steps between two looks at the clock.
+const ASK_EVERY: Duration = Duration::from_millis(10);
+const CLOCK_EVERY: u64 = 16;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,13 +151,15 @@ impl<'a, T: Real> Engine<'a, T> {
         }
     }
 
-    /// The gradient as the run left it; `None` for samples that were left out.
-    pub(super) fn gradient(&mut self) -> Option<Vec<f64>> {
-        if self.restricted.is_some() {
-            return None;
+    /// Writes the gradient as the run left it; `false` if samples were left out, whose entries stay as they were.
+    pub(super) fn read_gradient(&mut self, gradient: &mut [f64]) -> bool {
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            for (place, position) in segment.columns.clone().enumerate() {
+                gradient[self.samples[position]] = segment.gradient[place].to_f64();
+            }
         }
-        let segments = self.segments.iter_mut().map(|segment| segment.get_mut().expect("not poisoned"));
-        Some(segments.flat_map(|segment| segment.gradient[..segment.columns.len()].iter().map(|v| v.to_f64())).collect())
+        self.restricted.is_none()
     }
 
     /// Takes steps from the loaded state until the tolerance, a limit or a dead end; `b` follows.
@@ -168,8 +175,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let kink = T::from_f64(problem.kink);
         let (isa, parts) = (context.isa, self.segments.len());
-        // About a hundred questions a second, whatever a pass costs.
-        let ask_every = (1u64 << 26) / (self.samples.len() as u64 + 20_000);
+        let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
         let first_iteration = *iterations;
         let segments = &self.segments;
@@ -183,7 +189,8 @@ impl<'a, T: Real> Engine<'a, T> {
                 return Outcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
-            if done % ask_every == ask_every - 1 {
+            if done % CLOCK_EVERY == CLOCK_EVERY - 1 && asked.elapsed() >= ASK_EVERY {
+                asked = Instant::now();
                 let progress = Progress {
                     stage: "solve",
                     done: *iterations,
