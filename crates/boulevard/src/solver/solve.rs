@@ -5,7 +5,9 @@ use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::polish::polish;
 use super::single;
 use super::smo::{Budget, Engine, Limits, Outcome};
-use super::source::KernelSource;
+use super::source::{KernelSource, SMALL};
+use std::sync::Mutex;
+
 use crate::error::{Error, Result};
 use crate::observe::{Context, StopReason};
 use crate::parallel::{self, Crew};
@@ -19,8 +21,6 @@ const WIDEST_MARGIN: f64 = 0.1;
 const SINGLE_SHARE: f64 = 0.02;
 /// Exact gradients after which single precision is given up.
 const CORRECTIONS: usize = 4;
-/// Problems up to this size are solved in double precision from the start: they are cheap, and exact at once.
-const SMALL: usize = 600;
 /// Problems up to this size that could not be polished get more steps, to this share of the tolerance.
 const REFINE_UP_TO: usize = 300;
 const REFINED: f64 = 1e-7;
@@ -69,9 +69,12 @@ impl<'a> Solver<'a> {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
-        let mut gradient = if b.iter().any(|&v| v != 0.0) { self.exact_gradient(problem, &b)? } else { problem.linear.to_vec() };
+        let mut gradient = problem.linear.to_vec();
+        let warm = b.iter().any(|&v| v != 0.0);
+        let stopped = if warm { self.exact_gradient(problem, &b, &mut gradient)? } else { None };
         let mut iterations = 0;
         let mut stop = match problem.equality {
+            _ if stopped.is_some() => stopped.unwrap_or_default(),
             Equality::Free => single::descend(
                 self.source.double()?,
                 &self.diagonal,
@@ -137,37 +140,24 @@ impl<'a> Solver<'a> {
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
                 let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
-                let now = self.single.as_mut().expect("it just ran").gradient();
-                let Some(now) = now else {
-                    if outcome == Outcome::Stopped(StopReason::Interrupted) {
-                        // Somebody waits: the exact gradient of samples that were left out may take seconds.
-                        self.single.as_mut().expect("it just ran").merge_gradient(gradient);
-                        return Ok(StopReason::Interrupted);
-                    }
-                    // Samples were left out: their gradient is needed, and the exact one costs hardly more.
-                    *gradient = self.exact_gradient(problem, b)?;
-                    if let Outcome::Stopped(reason) = outcome {
-                        return Ok(reason);
-                    }
-                    if certify(problem, b, gradient).violation <= options.tolerance {
-                        return Ok(StopReason::Converged);
-                    }
-                    continue;
-                };
-                *gradient = now;
+                let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
                 if let Outcome::Stopped(reason) = outcome {
                     return Ok(reason);
                 }
                 let error = rounding(b, gradient, *iterations);
-                if outcome == Outcome::Reached && target + error <= options.tolerance {
-                    return Ok(StopReason::Converged);
+                if whole && outcome == Outcome::Reached {
+                    if target + error <= options.tolerance {
+                        return Ok(StopReason::Converged);
+                    }
+                    if error <= WIDEST_MARGIN * options.tolerance {
+                        // A few more steps are cheaper than the exact gradient.
+                        target = options.tolerance - error;
+                        continue;
+                    }
                 }
-                if outcome == Outcome::Reached && error <= WIDEST_MARGIN * options.tolerance {
-                    // A few more steps are cheaper than the exact gradient.
-                    target = options.tolerance - error;
-                    continue;
+                if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
+                    return Ok(reason);
                 }
-                *gradient = self.exact_gradient(problem, b)?;
                 if certify(problem, b, gradient).violation <= options.tolerance {
                     return Ok(StopReason::Converged);
                 }
@@ -179,28 +169,15 @@ impl<'a> Solver<'a> {
         }
         loop {
             let outcome = self.run_double(problem, options, b, gradient, iterations)?;
-            let engine = self.double.as_mut().expect("it just ran");
-            let shrunk = match engine.gradient() {
-                Some(now) => {
-                    *gradient = now;
-                    false
-                }
-                None => true,
-            };
-            if shrunk && outcome == Outcome::Stopped(StopReason::Interrupted) {
-                engine.merge_gradient(gradient);
-                return Ok(StopReason::Interrupted);
+            let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
+            if let Outcome::Stopped(reason) = outcome {
+                return Ok(reason);
             }
-            if shrunk {
-                *gradient = self.exact_gradient(problem, b)?;
+            if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
+                return Ok(reason);
             }
-            match outcome {
-                Outcome::Stopped(reason) => return Ok(reason),
-                Outcome::Stuck => return Ok(StopReason::Converged),
-                Outcome::Reached if !shrunk || certify(problem, b, gradient).violation <= options.tolerance => {
-                    return Ok(StopReason::Converged);
-                }
-                Outcome::Reached => {}
+            if whole || outcome == Outcome::Stuck || certify(problem, b, gradient).violation <= options.tolerance {
+                return Ok(StopReason::Converged);
             }
         }
     }
@@ -260,23 +237,36 @@ impl<'a> Solver<'a> {
         Ok(engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context))
     }
 
-    /// `K b + linear` in double precision.
-    fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {
+    /// Sets `gradient` to `K b + linear` in double precision; `Some` reason, and `gradient` as it was, if it was stopped.
+    fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<Option<StopReason>> {
         let rows = self.source.double()?;
         let support: Vec<usize> = (0..b.len()).filter(|&i| b[i] != 0.0).collect();
         let weights: Vec<f64> = support.iter().map(|&i| b[i]).collect();
-        let lanes = self.context.isa.lanes::<f64>();
-        let part = problem.len().div_ceil(4 * self.crew.threads()).next_multiple_of(lanes);
-        let parts = parallel::map(self.crew.threads(), problem.len().div_ceil(part), |p| {
-            let columns = p * part..((p + 1) * part).min(problem.len());
+        let (lanes, threads, n) = (self.context.isa.lanes::<f64>(), self.crew.threads(), problem.len());
+        // Parts of a few milliseconds, so that a stop is noticed soon.
+        let work = support.len().max(1) * (self.source.dimensions() + 20);
+        let part = n.div_ceil(4 * threads).min((1 << 28) / work + 1).next_multiple_of(lanes);
+        let parts = n.div_ceil(part);
+        let stopped = Mutex::new(None);
+        let sums = parallel::map(threads, parts, |p| {
+            if stopped.lock().expect("no panic while it is held").is_some() {
+                return Vec::new();
+            }
+            let columns = p * part..((p + 1) * part).min(n);
             let mut sums = vec![0.0; columns.len().next_multiple_of(lanes)];
             rows.weigh(&support, &weights, 1, columns.clone(), &mut sums);
             sums.truncate(columns.len());
+            if let Some(reason) = self.context.step("exact gradient", p, parts) {
+                *stopped.lock().expect("no panic while it is held") = Some(reason);
+            }
             sums
         });
-        let mut gradient = parts.concat();
-        gradient.iter_mut().zip(problem.linear).for_each(|(g, q)| *g += q);
-        Ok(gradient)
+        let reason = stopped.into_inner().expect("no thread panicked");
+        if reason.is_none() || sums.iter().all(|sums| !sums.is_empty()) {
+            *gradient = sums.concat();
+            gradient.iter_mut().zip(problem.linear).for_each(|(g, q)| *g += q);
+        }
+        Ok(reason)
     }
 }
 

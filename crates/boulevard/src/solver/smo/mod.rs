@@ -39,8 +39,9 @@ const FEWEST_SLOTS: usize = 2 * BLOCK_ROWS + 2;
 /// Compaction is worth its cost when at least this share of the columns goes.
 const SHRINK_SHARE: f64 = 0.25;
 
-/// Whoever waits for an answer (Ctrl-C, a time limit) waits about this long.
-const ASK_AFTER: Duration = Duration::from_millis(5);
+/// How often the context is asked whether to go on, and the steps between two looks at the clock.
+const ASK_EVERY: Duration = Duration::from_millis(10);
+const CLOCK_EVERY: u64 = 16;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,23 +151,15 @@ impl<'a, T: Real> Engine<'a, T> {
         }
     }
 
-    /// The gradient as the run left it; `None` for samples that were left out.
-    pub(super) fn gradient(&mut self) -> Option<Vec<f64>> {
-        if self.restricted.is_some() {
-            return None;
-        }
-        let segments = self.segments.iter_mut().map(|segment| segment.get_mut().expect("not poisoned"));
-        Some(segments.flat_map(|segment| segment.gradient[..segment.columns.len()].iter().map(|v| v.to_f64())).collect())
-    }
-
-    /// Writes the gradient of the samples that were not left out; the others keep what they had.
-    pub(super) fn merge_gradient(&mut self, gradient: &mut [f64]) {
+    /// Writes the gradient as the run left it; `false` if samples were left out, whose entries stay as they were.
+    pub(super) fn read_gradient(&mut self, gradient: &mut [f64]) -> bool {
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
             for (place, position) in segment.columns.clone().enumerate() {
                 gradient[self.samples[position]] = segment.gradient[place].to_f64();
             }
         }
+        self.restricted.is_none()
     }
 
     /// Takes steps from the loaded state until the tolerance, a limit or a dead end; `b` follows.
@@ -182,8 +175,6 @@ impl<'a, T: Real> Engine<'a, T> {
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let kink = T::from_f64(problem.kink);
         let (isa, parts) = (context.isa, self.segments.len());
-        // A question now and then whatever the clock says, so that small work can be stopped too.
-        let ask_every = (1u64 << 26) / (self.samples.len() as u64 + 20_000);
         let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
         let first_iteration = *iterations;
@@ -198,8 +189,7 @@ impl<'a, T: Real> Engine<'a, T> {
                 return Outcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
-            // Steps cost from under a microsecond to many milliseconds: the clock is read rarely enough not to matter.
-            if done % ask_every == ask_every - 1 || (done % 8 == 7 && asked.elapsed() >= ASK_AFTER) {
+            if done % CLOCK_EVERY == CLOCK_EVERY - 1 && asked.elapsed() >= ASK_EVERY {
                 asked = Instant::now();
                 let progress = Progress {
                     stage: "solve",

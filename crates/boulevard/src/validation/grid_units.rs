@@ -1,0 +1,112 @@
+//! A grid search cut into pieces that run side by side: some folds of one gamma each, with kernel rows of their own.
+
+use std::ops::Range;
+
+use super::grid_table::{Outcome, Setting};
+use super::share::share;
+use crate::data::Matrix;
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::observe::Context;
+use crate::parallel;
+use crate::solver::TableKernel;
+use crate::svm::SolverSettings;
+
+/// Pieces per thread: gammas differ in cost, and the last piece should not keep one thread alone for long.
+const PIECES: usize = 4;
+
+/// Relative distance from a bound that is rounding.
+const SNAP: f64 = 1e-12;
+/// A step along the ray within this of 1 is rounding.
+const NEAR: f64 = 1e-4;
+
+/// One piece.
+pub(super) struct Unit {
+    /// Settings that differ in C and epsilon only.
+    pub(super) settings: Range<usize>,
+    pub(super) folds: Range<usize>,
+}
+
+/// Runs `work` on every piece; outcomes come back in a fixed order.
+pub(super) fn run_units(
+    kernel: &Kernel,
+    solver: &SolverSettings,
+    x: &Matrix<'_>,
+    folds: usize,
+    settings: &[Setting],
+    context: &Context<'_>,
+    work: impl Fn(&Unit, &TableKernel<'_>, &SolverSettings, &Context<'_>) -> Result<Vec<Outcome>> + Sync,
+) -> Result<Vec<Outcome>> {
+    let units = cut(settings, folds, x.rows(), context);
+    let (at_once, inner) = share(context, x.rows(), units.len());
+    let mut solver = *solver;
+    solver.cache_megabytes /= at_once as f64;
+    // Scores do not need the last digits; the refit gets them.
+    solver.polish = false;
+    // Leaving samples out gives up the rows that the next problem needs: not where all of them fit.
+    let whole = (x.rows() as f64).powi(2) * size_of::<f32>() as f64;
+    solver.shrinking &= whole > solver.cache_megabytes * 1e6;
+    let results = parallel::map(at_once, units.len(), |u| {
+        let source = TableKernel::new(&settings[units[u].settings.start].kernel(kernel), x, &inner);
+        work(&units[u], &source, &solver, &inner)
+    });
+    let mut outcomes = Vec::new();
+    for result in results {
+        outcomes.extend(result?);
+    }
+    Ok(outcomes)
+}
+
+fn cut(settings: &[Setting], folds: usize, samples: usize, context: &Context<'_>) -> Vec<Unit> {
+    let mut gammas = Vec::new();
+    let mut first = 0;
+    for same in settings.chunk_by(|a, b| a.gamma == b.gamma) {
+        gammas.push(first..first + same.len());
+        first += same.len();
+    }
+    let (at_once, _) = share(context, samples, gammas.len() * folds);
+    let parts = if at_once == 1 { 1 } else { (PIECES * at_once).div_ceil(gammas.len()).min(folds) };
+    let bounds: Vec<usize> = (0..=parts).map(|p| p * folds / parts).collect();
+    let of_gamma = |settings: Range<usize>| bounds.windows(2).map(move |b| Unit { settings: settings.clone(), folds: b[0]..b[1] });
+    gammas.into_iter().flat_map(of_gamma).collect()
+}
+
+/// A start for a larger C from the last solution `b`: a point `t b` on the ray through it, which is feasible up to `t = ratio` because
+/// all costs grow by that much, and keeps the sum at zero.
+///
+/// If most variables are at their bounds, they stay there: `t = ratio` (alpha seeding, DeCoste and Wagstaff 2000). Otherwise that was
+/// measured worse than no warm start at all, and `t` minimises the objective `1/2 t^2 b'Kb + t (linear'b + kink |b|_1)`. It is 1 where no
+/// variable is at a bound: then nothing is left to do.
+///
+/// What reaches a bound must be exactly there: a value one rounding below would count as free, and free variables define the offset.
+pub(super) fn next_start(
+    last: &[f64],
+    gradient: &[f64],
+    linear: impl Fn(usize) -> f64,
+    kink: f64,
+    ratio: f64,
+    bounds: impl Fn(usize) -> (f64, f64),
+) -> Vec<f64> {
+    let (mut square, mut slope, mut support, mut bounded) = (0.0, 0.0, 0usize, 0usize);
+    for (i, b) in last.iter().enumerate().filter(|(_, b)| **b != 0.0) {
+        let (low, high) = bounds(i);
+        square += b * (gradient[i] - linear(i));
+        slope += b * linear(i) + kink * b.abs();
+        support += 1;
+        bounded += usize::from(b * ratio >= high * (1.0 - SNAP) || b * ratio <= low * (1.0 - SNAP));
+    }
+    let t = if 2 * bounded > support || square <= 0.0 { ratio } else { (-slope / square).clamp(0.0, ratio) };
+    // Optimal up to the tolerance: exactly 1 is the better guess.
+    let t = if (t - 1.0).abs() < NEAR { 1.0 } else { t };
+    let place = |(i, b): (usize, &f64)| {
+        let (b, (low, high)) = (b * t, bounds(i));
+        if b >= high * (1.0 - SNAP) && high > 0.0 {
+            high
+        } else if b <= low * (1.0 - SNAP) && low < 0.0 {
+            low
+        } else {
+            b.clamp(low, high)
+        }
+    };
+    last.iter().enumerate().map(place).collect()
+}
