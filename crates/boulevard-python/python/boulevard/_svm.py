@@ -35,6 +35,7 @@ _CONSTRAINTS = {
     **shared_constraints,
 }
 _C = {"C": [Interval(Real, 0.0, None, closed="right")]}
+_NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be preprocessed."
 # Stands for an infinite C: no sum of squares of it overflows.
 _HUGE = 1e100
 _NU = {"nu": [Interval(Real, 0.0, 1.0, closed="right")]}
@@ -174,6 +175,10 @@ class KernelEstimator(NativeEstimator):
             if "`nu`" in str(error):
                 raise ParameterError(f"specified nu is infeasible: {error}") from None
             raise
+        except DataError as error:
+            if "overflow" in str(error):
+                raise DataError(f"{_NOT_FINITE} ({error})") from None
+            raise
         self._take(parts, sparse_array)
         self._end(parts, raised)
 
@@ -201,11 +206,8 @@ class KernelEstimator(NativeEstimator):
         self.n_support_ = parts["counts"]
         self.n_iter_ = parts["iterations"]
         self._gamma = parts["gamma"] if parts["gamma"] is not None else 0.0
-        overflow = self._gamma == 0.0 and self.kernel not in ("linear", "precomputed") and isinstance(self.gamma, str)
-        if (overflow and not callable(self.kernel)) or not math.isfinite(parts["objective"]):
-            raise ValueError(
-                "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be preprocessed."
-            )
+        if not math.isfinite(parts["objective"]):
+            raise DataError(_NOT_FINITE)
 
     def _fit_real(self, X, y, weights, parameters, original):
         """A regressor's fit."""
