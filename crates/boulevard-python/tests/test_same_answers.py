@@ -15,27 +15,39 @@ def close(ours, theirs, X, method="decision_function", within=1e-5):
     assert np.abs(a - b).max() <= within * np.abs(b).max()
 
 
-KERNELS = [{"kernel": "rbf", "gamma": 0.2}, {"kernel": "poly", "gamma": 0.2, "coef0": 1.0}, {"kernel": "rbf"}]
+# LIBSVM rounds kernel values to single precision while it solves, which moves its optimum by more than 1e-5 where they are large. On
+# data that are multiples of 1/2 the values of the linear and the polynomial kernel are exact in single precision: both solve the same.
+KERNELS = [
+    {"kernel": "rbf", "gamma": 0.2},
+    {"kernel": "rbf"},
+    {"kernel": "poly", "gamma": 0.25, "coef0": 1.0},
+    {"kernel": "linear"},
+]
+
+
+def halves(X):
+    return np.round(2 * X) / 2
 
 
 @pytest.mark.parametrize("given", KERNELS)
 @pytest.mark.parametrize("C", [0.5, 10.0])
 def test_two_classes(two, given, C):
-    X, y = two
+    X, y = halves(two[0]), two[1]
     given = {"C": C, "tol": 1e-8, **given}
     ours, theirs = boulevard.SVC(**given).fit(X, y), sklearn.svm.SVC(**given).fit(X, y)
     close(ours, theirs, X)
-    np.testing.assert_array_equal(np.sort(ours.support_), np.sort(theirs.support_))
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, rtol=1e-3, atol=1e-3 * C)
+    if given["kernel"] == "rbf":  # the others have many optimal coefficients for one machine
+        np.testing.assert_array_equal(np.sort(ours.support_), np.sort(theirs.support_))
+        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, rtol=1e-3, atol=1e-3 * C)
 
 
 def test_linear_coefficients_have_the_same_sign(two):
-    X, y = two
+    X, y = halves(two[0]), two[1]
     given = {"kernel": "linear", "tol": 1e-8}
     ours, theirs = boulevard.SVC(**given).fit(X, y), sklearn.svm.SVC(**given).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-4)
-    close(ours, theirs, X, within=1e-3)  # LIBSVM rounds kernel values to single precision: the linear kernel shows it
+    close(ours, theirs, X)
     assert not ours.coef_.flags.writeable
 
 
