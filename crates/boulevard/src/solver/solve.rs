@@ -24,6 +24,8 @@ const CORRECTIONS: usize = 4;
 /// Problems up to this size that could not be polished get more steps, to this share of the tolerance.
 const REFINE_UP_TO: usize = 300;
 const REFINED: f64 = 1e-7;
+/// Rounding leaves nothing to gain below this.
+const FINEST: f64 = 1e-9;
 /// Bytes for kernel rows if nobody says otherwise.
 const DEFAULT_CACHE: usize = 200 << 20;
 
@@ -120,14 +122,18 @@ impl<'a> Solver<'a> {
         gradient: &mut Vec<f64>,
         iterations: &mut u64,
     ) -> Result<StopReason> {
-        let tolerance = REFINED * options.tolerance;
+        let tolerance = (REFINED * options.tolerance).max(FINEST);
         let small = problem.len() <= REFINE_UP_TO && !matches!(problem.equality, Equality::Free);
-        if !small || certify(problem, b, gradient).violation <= tolerance {
+        if !small || 10.0 * tolerance >= options.tolerance || certify(problem, b, gradient).violation <= tolerance {
             return Ok(StopReason::Converged);
         }
         let most = (*iterations + 50 * problem.len() as u64).min(options.max_iterations.unwrap_or(u64::MAX));
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
-        let stop = self.pairs(problem, &finer, b, gradient, iterations)?;
+        // A matter of milliseconds: nobody is asked.
+        let observer = self.context.observer.take();
+        let stop = self.pairs(problem, &finer, b, gradient, iterations);
+        self.context.observer = observer;
+        let stop = stop?;
         // Running out of these extra steps is no failure: the tolerance asked for was reached before.
         Ok(if stop == StopReason::MaxIterations { StopReason::Converged } else { stop })
     }
