@@ -42,12 +42,18 @@ impl<'a> Solver<'a> {
     /// A solver with room for `cache` bytes of kernel rows (200 MiB if none is given, and never more than the context allows).
     pub fn new(source: &'a dyn KernelSource, cache: Option<usize>, context: &Context<'a>) -> Result<Self> {
         let n = source.len();
-        let smallest = 16 * n.max(64) * size_of::<f64>();
-        let cache = cache.unwrap_or(DEFAULT_CACHE).min(context.memory.unwrap_or(usize::MAX));
-        if let Some(allowed) = context.memory
-            && allowed < smallest
-        {
-            return Err(Error::Memory { what: "the smallest kernel row cache", needed: smallest, allowed });
+        let mut cache = cache.unwrap_or(DEFAULT_CACHE);
+        if let Some(allowed) = context.memory {
+            // Gradients, bounds and statuses beside the tables, and room for a few rows.
+            let (fixed, rows) = (source.table_bytes().saturating_add(96 * n), 16 * n.max(64) * size_of::<f64>());
+            if allowed < fixed.saturating_add(rows) {
+                return Err(Error::Memory {
+                    what: "the packed table and the smallest kernel row cache",
+                    needed: fixed.saturating_add(rows),
+                    allowed,
+                });
+            }
+            cache = cache.min(allowed - fixed);
         }
         let threads = if n < 1000 { 1 } else { context.threads };
         Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })

@@ -28,6 +28,10 @@ pub trait KernelSource: Sync {
     fn double(&self) -> Result<&dyn KernelRows<f64>>;
     /// Features per sample, for the choice between keeping and recomputing rows.
     fn dimensions(&self) -> usize;
+    /// Bytes that packed tables take, in both precisions and both layouts.
+    fn table_bytes(&self) -> usize {
+        self.len().saturating_mul(self.dimensions()).saturating_mul(2 * (size_of::<f32>() + size_of::<f64>()))
+    }
 }
 
 type Lazy<'a, T> = OnceLock<Box<dyn KernelRows<T> + 'a>>;
@@ -136,6 +140,16 @@ impl KernelSource for TableKernel<'_> {
 
     fn dimensions(&self) -> usize {
         self.x.columns()
+    }
+
+    fn table_bytes(&self) -> usize {
+        let values = match self.x {
+            Matrix::Sparse(csr) if self.x.columns() > 512 => csr.values().len().saturating_mul(2),
+            // A given matrix is read where it is.
+            _ if matches!(self.kernel, Kernel::Precomputed) => 0,
+            x => x.rows().saturating_mul(x.columns()),
+        };
+        values.saturating_mul(2 * (size_of::<f32>() + size_of::<f64>()))
     }
 }
 
