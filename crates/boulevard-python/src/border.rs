@@ -15,6 +15,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use boulevard::observe::{Context, Observer, Progress};
+use boulevard::simd::Isa;
 use pyo3::prelude::*;
 
 use crate::errors::{convert, exception};
@@ -118,7 +119,8 @@ pub fn run<T: Send>(
         inside: if large { None } else { Some(std::thread::current().id()) },
     };
     let deadline = limits.time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).and_then(|limit| start.checked_add(limit));
-    let context = Context { threads: limits.threads.max(1), deadline, memory: limits.memory, ..Context::default() }.with_observer(&gate);
+    // Not from `Context::default`, which asks the system for its number of cores: that takes longer than a small fit may.
+    let context = Context { observer: Some(&gate), threads: limits.threads.max(1), deadline, memory: limits.memory, isa: Isa::detect() };
     let guarded = || catch_unwind(AssertUnwindSafe(|| work(&context)));
     let outcome = py.detach(|| if large { apart(&gate, guarded) } else { guarded() });
     let raised = gate.error.into_inner().expect("no holder panics");

@@ -8,6 +8,7 @@ mod border;
 mod errors;
 mod generate;
 mod models;
+mod search;
 
 use pyo3::prelude::*;
 
@@ -18,6 +19,8 @@ mod _core {
     use super::generate::generate;
     #[pymodule_export]
     use super::models::{Model, fit};
+    #[pymodule_export]
+    use super::search::grid_search;
 
     use super::*;
 

@@ -90,11 +90,11 @@ pub fn fit<'py>(
         }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
-    Ok((Model { any: RwLock::new(any) }, raised))
+    Ok((Model::new(any), raised))
 }
 
 /// The arrays as the library's table: class codes where there are names, real targets otherwise.
-fn dataset<'a>(
+pub fn dataset<'a>(
     py: Python<'_>,
     x: &'a Table<'_>,
     y: Option<&Bound<'_, PyAny>>,
@@ -123,6 +123,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// A model for Python.
+    pub fn new(any: AnyModel) -> Self {
+        Self { any: RwLock::new(any) }
+    }
+
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
     fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
@@ -209,7 +214,7 @@ impl Model {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         let any = py.detach(|| AnyModel::from_bytes(bytes)).map_err(|error| convert(py, error))?;
-        Ok(Self { any: RwLock::new(any) })
+        Ok(Self::new(any))
     }
 
     /// Writes a model file.
@@ -221,7 +226,7 @@ impl Model {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let any = py.detach(|| AnyModel::load(path)).map_err(|error| convert(py, error))?;
-        Ok(Self { any: RwLock::new(any) })
+        Ok(Self::new(any))
     }
 
     /// Feature names, where the training table had them.

@@ -205,10 +205,10 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         else:
             reason, cure = "stopped by a callback", "let it go on"
         warnings.warn(
-            f"Solver terminated early ({reason}): KKT violation {parts['violation']:.3g} (tol={self.tol:g}), relative duality gap "
-            f"{parts['gap']:.3g}. Consider pre-processing your data with StandardScaler or MinMaxScaler, {cure}, or raise tol.",
+            f"Solver terminated early ({reason}).  Consider pre-processing your data with StandardScaler or MinMaxScaler, or {cure}. "
+            f"The relative duality gap is {parts['gap']:.3g}, the KKT violation {parts['violation']:.3g} (tol={self.tol:g}).",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     # ------------------------------------------------------------ pickling and files

@@ -1,6 +1,7 @@
 """The classes of ``sklearn.svm`` on boulevard's solver: SVC, NuSVC, SVR, NuSVR, OneClassSVM."""
 
 import json
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -33,7 +34,10 @@ _CONSTRAINTS = {
     "max_iter": [Interval(Integral, -1, None, closed="left")],
     **shared_constraints,
 }
-_C = {"C": [Interval(Real, 0.0, None, closed="neither")]}
+_C = {"C": [Interval(Real, 0.0, None, closed="right")]}
+_NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be preprocessed."
+# Stands for an infinite C: no sum of squares of it overflows.
+_HUGE = 1e100
 _NU = {"nu": [Interval(Real, 0.0, 1.0, closed="right")]}
 _EPSILON = {"epsilon": [Interval(Real, 0.0, None, closed="left")]}
 _CLASSIFIER = {
@@ -171,6 +175,10 @@ class KernelEstimator(NativeEstimator):
             if "`nu`" in str(error):
                 raise ParameterError(f"specified nu is infeasible: {error}") from None
             raise
+        except DataError as error:
+            if "overflow" in str(error):
+                raise DataError(f"{_NOT_FINITE} ({error})") from None
+            raise
         self._take(parts, sparse_array)
         self._end(parts, raised)
 
@@ -198,6 +206,8 @@ class KernelEstimator(NativeEstimator):
         self.n_support_ = parts["counts"]
         self.n_iter_ = parts["iterations"]
         self._gamma = parts["gamma"] if parts["gamma"] is not None else 0.0
+        if not math.isfinite(parts["objective"]):
+            raise DataError(_NOT_FINITE)
 
     def _fit_real(self, X, y, weights, parameters, original):
         """A regressor's fit."""
@@ -237,6 +247,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     _kind = "svc"
     _target_kinds = "biufU"
+    _one_class_left = "Invalid input - all samples with positive weights belong to the same class."
 
     def _encode(self, X, y, original):
         """Class codes; sets ``classes_``."""
@@ -295,7 +306,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         if weights is not None:
             left = np.count_nonzero(np.bincount(codes, weights, minlength=len(self.classes_)))
             if left < 2:
-                raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+                raise ValueError(self._one_class_left)
         self.class_weight_, class_weight = self._class_weights(y, weights)
         parameters = {
             "penalty": self._penalty(),
@@ -515,7 +526,7 @@ class SVC(KernelClassifier):
         self.random_state = random_state
 
     def _penalty(self):
-        return {"c": float(self.C)}
+        return {"c": min(float(self.C), _HUGE)}
 
 
 @document
@@ -553,6 +564,7 @@ class NuSVC(KernelClassifier):
     """
 
     _parameter_constraints = {**_NU, **_CONSTRAINTS, **_CLASSIFIER}
+    _one_class_left = "specified nu is infeasible: all samples with positive weights belong to the same class."
 
     def __init__(
         self,
@@ -628,7 +640,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         original = (X, y)
         X, y = self._read_training(X, y)
         weights = self._read_weights(sample_weight, X)
-        self._fit_real(X, y, weights, {"c": float(self.C), "tube": self._tube()}, original)
+        self._fit_real(X, y, weights, {"c": min(float(self.C), _HUGE), "tube": self._tube()}, original)
         return self
 
     def predict(self, X):

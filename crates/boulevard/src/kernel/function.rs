@@ -286,7 +286,7 @@ impl Kernel {
                 {
                     *gamma = Gamma::Value(match rule {
                         GammaRule::Auto => 1.0 / x.columns() as f64,
-                        GammaRule::Scale => scale_rule(x, weights),
+                        GammaRule::Scale => scale_rule(x, weights)?,
                     });
                 }
             }
@@ -378,7 +378,7 @@ impl Kernel {
 }
 
 /// `1 / (columns * variance)` over all values of the table, rows weighted; 1 for constant data, as scikit-learn does.
-fn scale_rule(x: &Matrix<'_>, weights: Option<&[f64]>) -> f64 {
+fn scale_rule(x: &Matrix<'_>, weights: Option<&[f64]>) -> Result<f64> {
     let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
     let count = (0..x.rows()).map(weight).sum::<f64>() * x.columns() as f64;
     let mut sum = 0.0;
@@ -399,7 +399,10 @@ fn scale_rule(x: &Matrix<'_>, weights: Option<&[f64]>) -> f64 {
         variance += weight(row) * of_row;
     }
     variance /= count;
-    if variance > 0.0 { 1.0 / (x.columns() as f64 * variance) } else { 1.0 }
+    if !variance.is_finite() {
+        return Err(Error::data("the values of X are so large that their variance overflows: scale them first"));
+    }
+    Ok(if variance > 0.0 { 1.0 / (x.columns() as f64 * variance) } else { 1.0 })
 }
 
 fn check_not_negative(x: &Matrix<'_>) -> Result<()> {
@@ -427,10 +430,10 @@ mod tests {
     fn the_scale_rule_counts_weights_as_repeated_rows() {
         let x = Matrix::from_rows(&[[1.0, 2.0], [3.0, 5.0], [9.0, 9.0]]).unwrap();
         let repeated = Matrix::from_rows(&[[1.0, 2.0], [3.0, 5.0], [3.0, 5.0]]).unwrap();
-        let weighted = scale_rule(&x, Some(&[1.0, 2.0, 0.0]));
-        assert!((weighted - scale_rule(&repeated, None)).abs() < 1e-15);
-        assert!((scale_rule(&x.to_sparse(), None) - scale_rule(&x, None)).abs() < 1e-15);
-        assert_eq!(scale_rule(&Matrix::from_rows(&[[2.0], [2.0]]).unwrap(), None), 1.0);
+        let weighted = scale_rule(&x, Some(&[1.0, 2.0, 0.0])).unwrap();
+        assert!((weighted - scale_rule(&repeated, None).unwrap()).abs() < 1e-15);
+        assert!((scale_rule(&x.to_sparse(), None).unwrap() - scale_rule(&x, None).unwrap()).abs() < 1e-15);
+        assert_eq!(scale_rule(&Matrix::from_rows(&[[2.0], [2.0]]).unwrap(), None).unwrap(), 1.0);
     }
 
     #[test]

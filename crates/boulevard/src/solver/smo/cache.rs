@@ -41,6 +41,16 @@ impl Cache {
         self.slot_of_row[row] != NONE
     }
 
+    /// Whether `rows` more fit without giving one up.
+    pub(super) fn has_room(&self, rows: usize) -> bool {
+        self.row_of_slot.len() + rows <= self.slots
+    }
+
+    /// Up to `count` rows soon after `row` that are not there.
+    pub(super) fn missing_after(&self, row: usize, count: usize) -> Vec<usize> {
+        (row + 1..self.slot_of_row.len()).take(64).filter(|&other| !self.contains(other)).take(count).collect()
+    }
+
     /// The slot of `row`, marked as used at step `now`.
     pub(super) fn find(&mut self, row: usize, now: u64) -> Option<usize> {
         let slot = self.slot_of_row[row];

@@ -337,6 +337,12 @@ impl<'a, T: Real> Engine<'a, T> {
                 let slot = self.cache.insert(other, self.clock);
                 block.push(other, slot);
             }
+        } else if self.cache.has_room(BLOCK_ROWS) {
+            // The kernel's tiles compute four rows at the price of one: small problems need most rows sooner or later.
+            for other in self.cache.missing_after(sample, BLOCK_ROWS - 1) {
+                let slot = self.cache.insert(other, self.clock);
+                block.push(other, slot);
+            }
         }
         (slot, block)
     }

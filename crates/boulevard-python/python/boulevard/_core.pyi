@@ -1,0 +1,70 @@
+"""Types of the native part."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+Csr = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.floating], int]
+Table = NDArray[np.float64] | NDArray[np.float32] | Csr
+Progress = Callable[[str, int, int | None, float | None, float | None], bool]
+
+class Model:
+    @property
+    def kind(self) -> str: ...
+    @property
+    def classes(self) -> list[str] | None: ...
+    @property
+    def feature_names(self) -> list[str] | None: ...
+    @property
+    def parameters(self) -> str: ...
+    @property
+    def calibrated(self) -> bool: ...
+    @property
+    def sigmoids(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None: ...
+    def parts(self) -> dict[str, Any]: ...
+    def raw(self, x: Table, threads: int) -> NDArray[np.float64]: ...
+    def decisions(self, x: Table, threads: int) -> NDArray[np.float64]: ...
+    def codes(self, x: Table, threads: int) -> NDArray[np.int64]: ...
+    def probabilities(self, x: Table, threads: int) -> NDArray[np.float64]: ...
+    def calibrate(
+        self, x: Table, y: NDArray[np.integer], weights: NDArray[np.float64] | None, threads: int, memory: int | None
+    ) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Model: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Model: ...
+
+def fit(
+    kind: str,
+    parameters: str,
+    x: Table,
+    y: NDArray[Any] | None,
+    names: list[str] | None,
+    weights: NDArray[np.float64] | None,
+    features: list[str] | None,
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> tuple[Model, BaseException | None]: ...
+def grid_search(
+    kind: str,
+    parameters: str,
+    search: str,
+    x: Table,
+    y: NDArray[Any],
+    names: list[str] | None,
+    weights: NDArray[np.float64] | None,
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> tuple[dict[str, Any], Model | None, BaseException | None]: ...
+def generate(name: str, n: int, seed: int, options: list[float]) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...

@@ -1,0 +1,108 @@
+"""Ctrl-C, limits, progress, threads."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from boulevard import SVC
+
+
+@pytest.fixture
+def hard():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(8000, 20)), rng.random(8000) < 0.5
+
+
+def long_one(**parameters):
+    return SVC(C=1000, gamma=0.05, tol=1e-9, **parameters)
+
+
+@pytest.mark.parametrize("wait", [0.3, 1.0])
+def test_interrupt_keeps_the_partial_model(hard, wait):
+    X, y = hard
+    model, sent = long_one(), []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(wait, send)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    # 0.2 s is the promise; a machine that is busy with other work gets some more.
+    assert time.monotonic() - sent[0] < 1.0
+    assert model.fit_status_ == 3
+    assert model.predict(X[:5]).shape == (5,)
+
+
+def test_other_threads_go_on_while_a_fit_runs(hard):
+    X, y = hard
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(1)
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    with pytest.warns(ConvergenceWarning):
+        long_one(max_time=0.5).fit(X, y)
+    stop.set()
+    thread.join()
+    assert len(ticks) > 10
+
+
+def test_time_limit_warns_with_the_gap_and_the_cure(hard):
+    model = long_one(max_time=0.3)
+    start = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match=r"max_time=0.3.*raise max_time.*duality gap"):
+        model.fit(*hard)
+    assert time.monotonic() - start < 10
+    assert model.fit_status_ == 2 and model.dual_gap_ > 0
+
+
+def test_iteration_limit_warns(hard):
+    with pytest.warns(ConvergenceWarning, match=r"Solver terminated early \(max_iter=10\)"):
+        model = long_one(max_iter=10).fit(*hard)
+    assert model.fit_status_ == 1 and model.n_iter_.tolist() == [10]
+
+
+def test_progress_is_one_line_per_stage_without_a_terminal(hard, capfd):
+    with pytest.warns(ConvergenceWarning):
+        long_one(max_time=0.5, verbose=1).fit(*hard)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0].startswith("SVC: solve") and "goal" in lines[0]
+    assert lines[-1].startswith("SVC: time limit after") and len(lines) <= 5
+
+
+def test_quiet_by_default(two, capfd):
+    SVC().fit(*two).predict_proba(two[0])
+    captured = capfd.readouterr()
+    assert captured.out == "" and captured.err == ""
+
+
+def test_a_signal_handler_that_does_not_raise_changes_nothing():
+    code = """
+        import os, signal, threading, numpy as np
+        from boulevard import SVC
+        seen = []
+        signal.signal(signal.SIGUSR1, lambda *_: seen.append(1))
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(4000, 20)), rng.random(4000) < 0.5
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+        import warnings; warnings.simplefilter("ignore")
+        model = SVC(C=1000, gamma=0.05, tol=1e-9, max_time=1.0).fit(X, y)
+        print(len(seen), model.fit_status_)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split()[0] == "1" and done.stdout.split()[1] in "02"
