@@ -2,6 +2,7 @@
 //!
 //! A boulevard is a wide street; a support vector machine looks for the widest street between classes.
 
+mod atomic_file;
 pub mod check;
 pub mod data;
 pub mod error;
@@ -9,6 +10,7 @@ pub mod kernel;
 pub mod metrics;
 pub mod observe;
 pub mod parallel;
+pub mod persist;
 pub mod random;
 pub mod simd;
 pub mod solver;

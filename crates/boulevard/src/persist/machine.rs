@@ -1,0 +1,178 @@
+//! The kernel machine in a file: its arrays under a common prefix, so that a model may hold several.
+
+use serde::{Deserialize, Serialize};
+
+use super::arrays::{ArrayReader, ArrayWriter};
+use crate::check;
+use crate::data::{Csr, Matrix};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::svm::{KernelMachine, Layout};
+
+/// Everything of a machine that is not an array.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MachineRecord {
+    kernel: Kernel,
+    layout: Layout,
+    features: usize,
+    tolerance: f64,
+    storage: Storage,
+}
+
+/// How the support vectors are stored: as the training table was.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Storage {
+    F64,
+    F32,
+    Sparse,
+}
+
+/// Takes a machine apart.
+pub(super) fn store(machine: &KernelMachine, prefix: &str, arrays: &mut ArrayWriter) -> Result<MachineRecord> {
+    check_machine(machine)?;
+    let (count, rows) = (machine.len(), machine.coefficients.len() / machine.len().max(1));
+    let name = |part: &str| format!("{prefix}{part}");
+    arrays.put_f64(name("coefficients"), vec![rows, count], &machine.coefficients);
+    arrays.put_f64(name("intercepts"), vec![machine.outputs()], &machine.intercepts);
+    arrays.put_usize(name("support"), &machine.support);
+    let shape = vec![machine.vectors.rows(), machine.vectors.columns()];
+    let storage = match &machine.vectors {
+        Matrix::F64(dense) => {
+            arrays.put_f64(name("vectors"), shape, dense.values());
+            Storage::F64
+        }
+        Matrix::F32(dense) => {
+            arrays.put_f32(name("vectors"), shape, dense.values());
+            Storage::F32
+        }
+        Matrix::Sparse(csr) => {
+            arrays.put_usize(name("vectors.offsets"), csr.offsets());
+            arrays.put_usize(name("vectors.columns"), csr.indices());
+            arrays.put_f64(name("vectors.values"), vec![csr.values().len()], csr.values());
+            Storage::Sparse
+        }
+    };
+    Ok(MachineRecord {
+        kernel: machine.kernel.clone(),
+        layout: machine.layout.clone(),
+        features: machine.features,
+        tolerance: machine.tolerance,
+        storage,
+    })
+}
+
+/// Puts a machine together.
+pub(super) fn restore(record: MachineRecord, prefix: &str, arrays: &ArrayReader<'_>) -> Result<KernelMachine> {
+    let name = |part: &str| format!("{prefix}{part}");
+    let columns = if record.kernel == Kernel::Precomputed { 0 } else { record.features };
+    let vectors = match record.storage {
+        Storage::F64 => {
+            let (values, [rows, columns]) = arrays.table_f64(&name("vectors"))?;
+            Matrix::dense(values, rows, columns)?
+        }
+        Storage::F32 => {
+            let (values, [rows, columns]) = arrays.table_f32(&name("vectors"))?;
+            Matrix::dense_f32(values, rows, columns)?
+        }
+        Storage::Sparse => {
+            let (offsets, indices) = (arrays.list_usize(&name("vectors.offsets"))?, arrays.list_usize(&name("vectors.columns"))?);
+            Matrix::Sparse(Csr::new(offsets, indices, arrays.list_f64(&name("vectors.values"))?, columns)?)
+        }
+    };
+    let (coefficients, [_, count]) = arrays.table_f64(&name("coefficients"))?;
+    let machine = KernelMachine {
+        kernel: record.kernel,
+        support: arrays.list_usize(&name("support"))?,
+        vectors,
+        coefficients,
+        layout: record.layout,
+        intercepts: arrays.list_f64(&name("intercepts"))?,
+        features: record.features,
+        tolerance: record.tolerance,
+    };
+    if count != machine.len() {
+        return Err(Error::shape("coefficients per output, one per support vector", machine.len(), count));
+    }
+    check_machine(&machine)?;
+    Ok(machine)
+}
+
+/// Everything that evaluation relies on. Saving asks the same questions as loading: what is written can be read.
+pub(super) fn check_machine(machine: &KernelMachine) -> Result<()> {
+    check_kernel(&machine.kernel)?;
+    let (count, outputs) = (machine.len(), machine.outputs());
+    let precomputed = machine.kernel == Kernel::Precomputed;
+    let equal = |what: &str, expected: usize, found: usize| {
+        if expected == found { Ok(()) } else { Err(Error::shape(what, expected, found)) }
+    };
+    equal("support vectors, one per support row", count, machine.vectors.rows())?;
+    equal("columns of the support vectors", if precomputed { 0 } else { machine.features }, machine.vectors.columns())?;
+    check::at_least("KernelMachine", "features", machine.features, 1)?;
+    // Column numbers of sparse kernels have 32 bits.
+    if u32::try_from(machine.features).is_err() {
+        return Err(check::complaint("KernelMachine", "features", "below 2^32", machine.features));
+    }
+    if precomputed && let Some(row) = machine.support.iter().find(|&&row| row >= machine.features) {
+        return Err(Error::data(format!("support row {row} is outside the {} training rows", machine.features)));
+    }
+    let per_vector = match &machine.layout {
+        Layout::Full => outputs,
+        Layout::Pairs(counts) => {
+            let classes = counts.len();
+            check::at_least("KernelMachine", "classes", classes, 2)?;
+            let sum = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count)).unwrap_or(usize::MAX);
+            equal("support vectors of all classes", count, sum)?;
+            equal("intercepts, one per pair of classes", (classes - 1).saturating_mul(classes) / 2, outputs)?;
+            classes - 1
+        }
+    };
+    equal("coefficients", per_vector.saturating_mul(count), machine.coefficients.len())?;
+    if let Some(place) = machine.coefficients.iter().position(|v| !v.is_finite()) {
+        let found = machine.coefficients[place].to_string();
+        return Err(Error::NotFinite { what: "the coefficients", found, row: place / count, column: place % count });
+    }
+    for (row, value) in machine.intercepts.iter().enumerate() {
+        // One-vs-rest gives minus infinity to a class that was never seen.
+        if !(value.is_finite() || (*value == f64::NEG_INFINITY && machine.layout == Layout::Full && outputs > 1)) {
+            return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
+        }
+    }
+    machine.vectors.check_finite("the support vectors")?;
+    check::positive("KernelMachine", "tolerance", machine.tolerance)
+}
+
+/// A machine with one output, as regression and one-class learning have it.
+pub(super) fn check_single(machine: &KernelMachine) -> Result<()> {
+    if machine.outputs() != 1 || machine.layout != Layout::Full {
+        return Err(Error::shape("outputs of the machine", 1, machine.outputs()));
+    }
+    Ok(())
+}
+
+/// Fails for kernels that a file cannot hold or a machine cannot evaluate.
+fn check_kernel(kernel: &Kernel) -> Result<()> {
+    match kernel {
+        Kernel::Sum { terms } => terms.iter().try_for_each(|(_, kernel)| check_kernel(kernel))?,
+        Kernel::Normalized { kernel } => check_kernel(kernel)?,
+        _ => {}
+    }
+    check_no_custom(kernel)?;
+    if kernel.gamma().is_some_and(|gamma| gamma.value().is_none()) {
+        return Err(Error::data("the kernel's gamma is a rule that was not resolved on training data"));
+    }
+    kernel.validate()
+}
+
+/// Fails for a kernel of the caller's own, wherever it is.
+pub(super) fn check_no_custom(kernel: &Kernel) -> Result<()> {
+    match kernel {
+        Kernel::Custom(_) => Err(Error::data(
+            "a model with a custom kernel cannot be saved: the kernel is a function of the caller's own and has no file format",
+        )),
+        Kernel::Sum { terms } => terms.iter().try_for_each(|(_, kernel)| check_no_custom(kernel)),
+        Kernel::Normalized { kernel } => check_no_custom(kernel),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,1 @@
+//! Round trips to the bit, and files that are damaged in every way.
