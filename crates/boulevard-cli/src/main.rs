@@ -1,6 +1,7 @@
 //! The `boulevard` program: flags are parsed, turned into a checked request, run, and reported.
 
 mod args;
+mod columns;
 mod commands;
 mod data;
 mod files;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use boulevard::data::{Categories, Matrix, Scaler, Target};
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
+use boulevard::persist::{AnyModel, ScaledModel};
 use boulevard::svm::{Model, SvcModel};
 
 use crate::files;

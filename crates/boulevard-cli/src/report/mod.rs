@@ -1,5 +1,6 @@
 //! What people and machines read: text tables, numbers, JSON, and HTML pages with pictures.
 
+pub mod describe;
 pub mod html;
 pub mod number;
 pub mod picture;
