@@ -66,6 +66,12 @@ pub(super) fn to_bytes<M: Stored>(model: &M) -> Result<Vec<u8>> {
     // JSON has no NaN and no infinity: better no file than one that cannot be read.
     serde_json::from_str::<Header<M::Record>>(&json).map_err(|error| cannot(&format!("a parameter is not finite ({error})")))?;
     json.pop();
+    pack(json, arrays)
+}
+
+/// The container around a header (without its closing brace) and arrays.
+fn pack(mut json: String, arrays: ArrayWriter) -> Result<Vec<u8>> {
+    let cannot = |why: &dyn std::fmt::Display| Error::data(format!("the model cannot be saved: {why}"));
     let arrays = arrays.arrays;
     let digest = checksum(&json, arrays.iter().map(|(name, a)| (name.as_str(), a.kind, a.shape.as_slice(), a.bytes.as_slice())));
     json.push_str(CHECKSUM);
@@ -185,4 +191,27 @@ fn check_offsets(bytes: &[u8]) -> std::result::Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+pub(super) mod tests_only {
+    //! Files that the writer would never make, with a right checksum.
+
+    use super::*;
+
+    /// A file without arrays; `json` lacks its closing brace.
+    pub(in super::super) fn with_header(json: &str) -> Vec<u8> {
+        pack(json.into(), ArrayWriter::default()).unwrap()
+    }
+
+    /// A model's file with other arrays.
+    pub(in super::super) fn with_arrays<M: Stored>(model: &M, change: &dyn Fn(&mut ArrayWriter)) -> Vec<u8> {
+        let mut arrays = ArrayWriter::default();
+        let header =
+            Header { format: FORMAT.into(), version: FORMAT_VERSION, kind: M::KIND.into(), model: model.store(&mut arrays).unwrap() };
+        change(&mut arrays);
+        let mut json = serde_json::to_string(&header).unwrap();
+        json.pop();
+        pack(json, arrays).unwrap()
+    }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
-use super::machine::{self, MachineRecord, check_no_custom, check_single};
+use super::machine::{self, MachineRecord, check_machine, check_no_custom, check_single};
 use super::native::Stored;
 use crate::check;
 use crate::error::{Error, Result};
@@ -75,6 +75,7 @@ impl Stored for SvcModel {
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<SvcRecord> {
         check_no_custom(&self.parameters.kernel)?;
+        check_machine(&self.machine)?;
         check_svc(self)?;
         if let Some(calibration) = &self.calibration {
             let values: Vec<f64> = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();

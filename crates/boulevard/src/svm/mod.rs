@@ -16,6 +16,7 @@ mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
+pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
 pub use multiclass::Multiclass;
 pub use one_class::{OneClass, OneClassModel};

@@ -90,7 +90,7 @@ impl<'a> Complaints<'a> {
 }
 
 /// A piece of the file for a message: printable, and short however long it is.
-pub(super) fn excerpt(bytes: &[u8]) -> String {
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const LONGEST: usize = 40;
     // Cut bytes first, so that a line of a gigabyte is not copied; a cut inside a character shows as U+FFFD.
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);

@@ -18,7 +18,7 @@ mod complaint;
 mod csv;
 mod libsvm;
 mod names;
-mod number;
+pub(crate) mod number;
 mod onehot;
 mod options;
 mod parquet;
@@ -40,6 +40,7 @@ pub use options::{Format, Missing, ReadOptions, TargetKind};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use complaint::Complaints;
+pub(crate) use complaint::excerpt;
 use source::Source;
 use writing::Layout;
 

@@ -15,7 +15,7 @@ const EXACT: u64 = 1 << 53;
 /// rounded operation on exact operands (Clinger's fast path), so that what is returned equals `str::parse`. The caller looks at the byte
 /// that follows, and falls back to [`parse`] if it does not end the number (an exponent, say).
 #[inline]
-pub(super) fn scan_plain(bytes: &[u8]) -> Option<(f64, usize)> {
+pub(crate) fn scan_plain(bytes: &[u8]) -> Option<(f64, usize)> {
     let mut at = 0;
     let negative = match bytes.first() {
         Some(b'-') => {
@@ -61,7 +61,7 @@ fn digit(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// A number in any form `str::parse::<f64>` knows (so also `nan` and `inf`: look at the result), or `None`.
 #[inline]
-pub(super) fn parse(bytes: &[u8]) -> Option<f64> {
+pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
     match scan_plain(bytes) {
         Some((value, length)) if length == bytes.len() => Some(value),
         _ => std::str::from_utf8(bytes).ok()?.parse().ok(),
@@ -69,13 +69,13 @@ pub(super) fn parse(bytes: &[u8]) -> Option<f64> {
 }
 
 /// The shortest text that reads back to the same bits. Very large and very small numbers get an exponent.
-pub(super) fn write(out: &mut (impl Write + ?Sized), value: f64) -> io::Result<()> {
+pub(crate) fn write(out: &mut (impl Write + ?Sized), value: f64) -> io::Result<()> {
     let size = value.abs();
     if size == 0.0 || (1e-5..1e16).contains(&size) { write!(out, "{value}") } else { write!(out, "{value:e}") }
 }
 
 /// [`write()`] into a string.
-pub(super) fn text(value: f64) -> String {
+pub(crate) fn text(value: f64) -> String {
     let mut out = Vec::new();
     write(&mut out, value).expect("a vector takes any bytes");
     String::from_utf8(out).expect("digits are UTF-8")
