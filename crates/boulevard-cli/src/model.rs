@@ -4,8 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use boulevard::data::{Categories, Matrix, Scaler, Target};
+use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
-use boulevard::persist::{AnyModel, ScaledModel};
+use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Model, SvcModel};
 
 use crate::files;
@@ -28,10 +29,25 @@ pub struct Answers {
 }
 
 impl Fitted {
-    /// Reads a native model file.
+    /// Reads a model file, native or LIBSVM's: the first bytes tell.
     pub fn load(path: &Path) -> Result<Self> {
+        Self::load_for(path, 0)
+    }
+
+    /// As [`Fitted::load`], for tables of this many columns. A LIBSVM file does not say how many its training table had; columns that
+    /// no support vector uses still count in distances.
+    pub fn load_for(path: &Path, columns: usize) -> Result<Self> {
         files::expect_file(path)?;
-        match AnyModel::load(path)? {
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        let parse = |features| libsvm_text::parse(&bytes, path, &libsvm_text::ReadOptions { features });
+        let model = match bytes.trim_ascii_start().starts_with(b"svm_type") {
+            true => match parse(None)? {
+                model if model.features() < columns && !is_precomputed(&model) => parse(Some(columns))?,
+                model => model,
+            },
+            false => AnyModel::from_bytes(&bytes).with_context(|| path.display().to_string())?,
+        };
+        match model {
             AnyModel::Scaled(scaled) => Ok(Self { scaler: Some(scaled.scaler), model: *scaled.model }),
             model => Ok(Self { scaler: None, model }),
         }
@@ -97,6 +113,16 @@ impl Fitted {
     }
 }
 
+/// Whether the model wants kernel values instead of features.
+pub fn is_precomputed(model: &AnyModel) -> bool {
+    match model {
+        AnyModel::Svc(model) => model.machine.kernel == Kernel::Precomputed,
+        AnyModel::Svr(model) => model.machine.kernel == Kernel::Precomputed,
+        AnyModel::OneClass(model) => model.machine.kernel == Kernel::Precomputed,
+        _ => false,
+    }
+}
+
 fn decision_names(model: &SvcModel) -> Vec<String> {
     match model.classes.len() {
         2 => vec![format!("decision:{}", model.classes[1])],
@@ -112,9 +138,11 @@ pub fn align(fitted: &Fitted, data: &mut boulevard::data::Dataset<'static>, path
         && names != have.as_slice()
     {
         let place: std::collections::HashMap<&str, usize> = have.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
-        let missing: Vec<&str> = names.iter().filter(|name| !place.contains_key(name.as_str())).map(String::as_str).collect();
+        // A one-hot column `column=value` is absent when no row has that value: it is zero then.
+        let absent = |name: &str| name.split_once('=').is_some_and(|(column, _)| have.iter().any(|h| h.starts_with(&format!("{column}="))));
+        let missing: Vec<&str> = names.iter().map(String::as_str).filter(|name| !place.contains_key(name) && !absent(name)).collect();
         if missing.is_empty() {
-            let order: Vec<usize> = names.iter().map(|name| place[name.as_str()]).collect();
+            let order: Vec<usize> = names.iter().map(|name| place.get(name.as_str()).copied().unwrap_or(usize::MAX)).collect();
             data.x = columns(&data.x, &order)?;
             data.feature_names = Some(names.to_vec());
             return Ok(());

@@ -12,5 +12,6 @@ pub mod reproduce;
 pub mod scale;
 pub mod svm_predict;
 pub mod svm_train;
+mod svm_train_report;
 pub mod train;
 pub mod tune;

@@ -5,7 +5,6 @@ use std::io::Read;
 use anyhow::{Context as _, Result};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
 use boulevard::data::{Dataset, Target};
-use boulevard::kernel::Kernel;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::regression;
 use boulevard::persist::AnyModel;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::args::PredictArgs;
-use crate::model::{Fitted, align};
+use crate::model::{Fitted, align, is_precomputed};
 use crate::progress::Watcher;
 use crate::report::{complain, number, print, print_json};
 use crate::files;
@@ -22,7 +21,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     if let Some(path) = &args.output {
         files::expect_writable(path)?;
     }
-    let fitted = Fitted::load(&args.model)?;
+    let mut fitted = Fitted::load(&args.model)?;
     if args.probability {
         let classifier = fitted.classifier("--probability")?;
         anyhow::ensure!(
@@ -32,6 +31,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         );
     }
     let mut data = read(&fitted, args)?;
+    if fitted.model.features() < data.x.columns() && fitted.model.feature_names().is_none() {
+        fitted = Fitted::load_for(&args.model, data.x.columns())?;
+    }
     align(&fitted, &mut data, &args.data)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
@@ -95,7 +97,7 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     let names = fitted.model.feature_names();
     // The model was trained on one-hot columns: new rows need the same treatment.
     options.one_hot |= names.is_some_and(|names| names.iter().any(|name| name.contains('=')));
-    if is_precomputed(fitted) {
+    if is_precomputed(&fitted.model) {
         let use_ = boulevard::data::io::PrecomputedUse::Predict;
         return Ok(boulevard::data::io::read_precomputed(&args.data, &options, use_)?.data);
     }
@@ -121,15 +123,6 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
         return Ok(data);
     }
     Ok(with_label?)
-}
-
-fn is_precomputed(fitted: &Fitted) -> bool {
-    match &fitted.model {
-        AnyModel::Svc(model) => model.machine.kernel == Kernel::Precomputed,
-        AnyModel::Svr(model) => model.machine.kernel == Kernel::Precomputed,
-        AnyModel::OneClass(model) => model.machine.kernel == Kernel::Precomputed,
-        _ => false,
-    }
 }
 
 fn standard_input() -> Result<Vec<u8>> {

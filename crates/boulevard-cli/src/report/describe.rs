@@ -88,7 +88,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
 /// How the fit went.
 fn fit(report: &FitReport) -> Vec<Fact> {
     // Models from LIBSVM files say nothing about their fit.
-    if report.rows == 0 {
+    if report.gap.is_infinite() {
         return vec![("trained", "elsewhere: the file says nothing about the fit".into())];
     }
     vec![
