@@ -39,7 +39,7 @@ const LAST_COLUMN: usize = i32::MAX as usize;
 const TOLERANCE: f64 = 1e-6;
 
 pub(super) fn parse(bytes: &[u8], options: &ReadOptions) -> Result<AnyModel> {
-    let mut lines = Lines { rest: bytes, line: 0 };
+    let mut lines = Lines { rest: bytes, line: 0, whole: bytes.ends_with(b"\n") };
     let head = Head::read(&mut lines)?;
     let kind = head.word("svm_type", &["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"])?;
     let kernel = head.kernel()?;
@@ -90,6 +90,8 @@ struct Lines<'a> {
     rest: &'a [u8],
     /// The number of the line that was read last.
     line: usize,
+    /// Whether the file's last line is ended.
+    whole: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -277,6 +279,8 @@ impl Vectors {
             vectors.add(&words, precomputed).map_err(|message| (lines.line, message))?;
         }
         match vectors.offsets.len() - 1 {
+            // LIBSVM ends every line; without this a file cut inside its last number would be read as another model.
+            found if found == total && !lines.whole => Err((lines.line, "the file ends in the middle of a line".into())),
             found if found == total => Ok(vectors),
             found => Err((lines.line, format!("the file ends after {found} support vectors; `total_sv` is {total}"))),
         }
