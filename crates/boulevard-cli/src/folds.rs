@@ -9,6 +9,7 @@ use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
 
 use crate::learner::Plan;
+use crate::progress::Silent;
 
 /// What one fold gave.
 pub struct FoldResult {
@@ -30,7 +31,7 @@ pub fn error_name(target: &Target) -> &'static str {
 
 /// Fits and judges the plan on every split, splits in parallel.
 pub fn cross_validate(plan: &Plan, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<FoldResult>> {
-    let inner = if splits.len() > 1 { context.with_threads(1) } else { *context };
+    let inner = if splits.len() > 1 { context.with_threads(1) } else { *context }.with_observer(&Silent);
     let results = parallel::map(context.threads, splits.len(), |i| {
         if context.step("cross-validate", i, splits.len()) == Some(StopReason::Interrupted) {
             bail!("interrupted");

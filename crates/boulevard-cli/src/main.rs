@@ -32,10 +32,22 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotConverged) => ExitCode::from(1),
         Err(error) => {
-            report::complain(&format!("error: {error:#}"));
+            report::complain(&format!("error: {}", in_one_line(&error)));
             ExitCode::from(2)
         }
     }
+}
+
+/// The error and its causes. Library errors spell out their cause themselves; it is not said twice.
+fn in_one_line(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 fn run(command: Command) -> anyhow::Result<Outcome> {

@@ -17,6 +17,9 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// Plain lines come this often at most, so that a log of a long run stays short.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// Work that takes less than this needs no lines at all.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Whether Ctrl-C was pressed.
 pub fn interrupted() -> bool {
     STOP.load(Ordering::Relaxed)
@@ -31,8 +34,11 @@ pub struct Watcher {
 
 struct Lines {
     stage: String,
+    start: Instant,
     stage_start: Instant,
     last: Instant,
+    /// Stages that had a line; stages inside one another take turns, and would fill a log.
+    announced: Vec<String>,
 }
 
 impl Watcher {
@@ -51,7 +57,7 @@ impl Watcher {
             bar
         });
         let now = Instant::now();
-        Self { bar, quiet, lines: Mutex::new(Lines { stage: String::new(), stage_start: now, last: now }) }
+        Self { bar, quiet, lines: Mutex::new(Lines { stage: String::new(), start: now, stage_start: now, last: now, announced: Vec::new() }) }
     }
 
     /// Clears the bar.
@@ -88,9 +94,16 @@ impl Watcher {
             }
             bar.set_position(progress.done);
             bar.set_message(violation(progress));
-        } else if !self.quiet && (new_stage || lines.last.elapsed() > LINE_EVERY) {
+        } else if !self.quiet && lines.start.elapsed() > PATIENCE {
+            let first = !lines.announced.contains(&lines.stage);
+            if !first && lines.last.elapsed() < LINE_EVERY {
+                return;
+            }
             lines.last = Instant::now();
-            // The first report of a stage has nothing to tell but its name.
+            if first {
+                let stage = lines.stage.clone();
+                lines.announced.push(stage);
+            }
             let seconds = lines.stage_start.elapsed().as_secs_f64();
             let rate = if seconds > 1.0 { format!(", {:.0} per second", progress.done as f64 / seconds) } else { String::new() };
             let of = progress.total.map_or(String::new(), |total| format!(" of {total}"));
@@ -111,6 +124,15 @@ fn violation(progress: &Progress<'_>) -> String {
     match (progress.violation, progress.tolerance) {
         (Some(now), Some(goal)) if now.is_finite() => format!(", violation {now:.2e} (goal {goal:.0e})"),
         _ => String::new(),
+    }
+}
+
+/// Shows nothing, but stops at Ctrl-C: for fits inside a stage that is shown as a whole.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn on_progress(&self, _: &Progress<'_>) -> ControlFlow<()> {
+        if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

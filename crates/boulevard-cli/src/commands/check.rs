@@ -33,6 +33,10 @@ pub fn run(args: &CheckArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Something to know, and what to do about it.
 struct Advice {
     found: String,
@@ -49,11 +53,11 @@ fn advice(data: &Dataset<'_>, facts: &[Column]) -> Vec<Advice> {
     };
     let constant: Vec<usize> = (0..facts.len()).filter(|&j| facts[j].is_constant()).collect();
     if !constant.is_empty() {
-        say(format!("{} columns are constant: {}", constant.len(), named(&constant)), "they carry nothing; leave them out with --ignore");
+        say(format!("{}: {}", counted(constant.len(), "column is constant", "columns are constant"), named(&constant)), "they carry nothing; leave them out with --ignore");
     }
     let varying: Vec<(usize, usize)> = columns::repeated_columns(&data.x).into_iter().filter(|pair| !facts[pair.1].is_constant()).collect();
     if let Some(&(first, second)) = varying.first() {
-        let found = format!("{} columns repeat another, for example `{}` equals `{}`", varying.len(), name(second), name(first));
+        let found = format!("{}, for example `{}` equals `{}`", counted(varying.len(), "column repeats another", "columns repeat others"), name(second), name(first));
         say(found, "they count double in every distance; leave them out with --ignore");
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(facts) {
@@ -63,7 +67,7 @@ fn advice(data: &Dataset<'_>, facts: &[Column]) -> Vec<Advice> {
     let equal = columns::first_equal_rows(&data.x);
     let repeats = equal.iter().enumerate().filter(|(row, first)| row != *first).count();
     if repeats > 0 {
-        say(format!("{repeats} rows repeat the features of an earlier row"), "folds may test on rows they learnt from; group them with --group");
+        say(counted(repeats, "row repeats the features of an earlier one", "rows repeat the features of earlier ones"), "folds may test on rows they learnt from; group them with --group");
     }
     target_advice(data, &equal, &mut say);
     all
@@ -74,7 +78,7 @@ fn target_advice(data: &Dataset<'_>, equal: &[usize], say: &mut dyn FnMut(String
     let codes = classes.codes();
     let torn = equal.iter().enumerate().filter(|(row, first)| codes[*row] != codes[**first]).count();
     if torn > 0 {
-        say(format!("{torn} rows have the same features as an earlier row but another class"), "no model can get both right");
+        say(counted(torn, "row has the features of an earlier one but another class", "rows have the features of earlier ones but another class"), "no model can get both right");
     }
     let (counts, rows) = (classes.counts(), data.len());
     if counts.len() == 1 {
@@ -143,7 +147,7 @@ fn as_text(name: &str, scan: &Scan, problems: &[Problem], facts: &[Column], advi
     }
     text.push('\n');
     for Advice { found, cure } in advice {
-        text.push_str(&format!("- {found}: {cure}\n"));
+        text.push_str(&format!("- {found}; {cure}\n"));
     }
     if advice.is_empty() {
         text.push_str("nothing suspicious\n");

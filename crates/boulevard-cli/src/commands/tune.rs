@@ -13,7 +13,7 @@ use crate::Outcome;
 use crate::args::{MethodName, TuneArgs};
 use crate::folds::{cross_validate, error_name};
 use crate::learner::{Plan, Recipe, apply};
-use crate::progress::Watcher;
+use crate::progress::{Silent, Watcher};
 use crate::report::table::Table;
 use crate::report::{complain, describe, number, print, print_json};
 use crate::{data, files};
@@ -44,10 +44,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     let judged = search(&plans, &data, &splits, &context);
     watcher.finish();
     let cells: Vec<Cell> = points.iter().zip(judged?).map(|(&(price, gamma), errors)| Cell { price, gamma, errors }).collect();
-    // Ties go to the smaller price, then the smaller gamma: the smoother of equals.
-    let order = |cell: &&Cell| (mean(&cell.errors), cell.price, cell.gamma.unwrap_or(0.0));
-    let best = cells.iter().filter(|cell| !cell.errors.is_empty()).min_by(|a, b| order(a).partial_cmp(&order(b)).expect("errors are numbers"));
-    let Some(best) = best else { bail!("no point of the grid could be fitted: nu may be too large for these class sizes") };
+    let Some(best) = best(&cells, prices.len(), gammas.len()) else { bail!("no point of the grid could be fitted: nu may be too large for these class sizes") };
     let fitted = at(&plan, best.price, best.gamma).fit(&data, &args.run.context(&watcher))?;
     if let Some(path) = &args.output {
         fitted.save(path)?;
@@ -75,6 +72,14 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
         complain("hint: the best point lies at the edge of the grid; a wider one may hold a better");
     }
     Ok(Outcome::Done)
+}
+
+/// The point of least error; ties go to the one nearest the middle of the grid, where its neighbors are known to be good too.
+fn best(cells: &[Cell], columns: usize, rows: usize) -> Option<&Cell> {
+    let off = |place: usize, size: usize| (place as f64 - (size as f64 - 1.0) / 2.0).abs();
+    let key = |place: usize| (mean(&cells[place].errors), off(place % columns, columns) + off(place / columns, rows));
+    let fitted = (0..cells.len()).filter(|&place| !cells[place].errors.is_empty());
+    fitted.min_by(|&a, &b| key(a).partial_cmp(&key(b)).expect("errors are numbers")).map(|place| &cells[place])
 }
 
 fn price_name(method: MethodName) -> &'static str {
@@ -145,7 +150,7 @@ fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[boulevard::data::split::
         }
         plan
     };
-    let quiet = Context { observer: None, ..context.with_threads(1) };
+    let quiet = context.with_threads(1).with_observer(&Silent);
     let results = parallel::map(context.threads, plans.len(), |i| {
         if context.step("tune", i, plans.len()) == Some(StopReason::Interrupted) {
             bail!("interrupted");

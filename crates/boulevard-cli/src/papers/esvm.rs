@@ -15,6 +15,7 @@ use super::{Bench, Entry, Spec};
 use crate::args::MethodName;
 use crate::folds::cross_validate;
 use crate::learner::{Plan, Recipe};
+use crate::progress::Silent;
 
 /// The errors of the plain machine on single samples.
 pub const TABLE_2: Spec = Spec {
@@ -105,7 +106,7 @@ fn choose(set: &Benchmark, parts: usize, context: &Context<'_>) -> Result<Choice
     for c in c_grid() {
         points.extend(width_grid(set.data.x.columns()).into_iter().map(|gamma| (c, gamma)));
     }
-    let inner = Context { observer: None, ..context.with_threads(1) };
+    let inner = context.with_threads(1).with_observer(&Silent);
     let errors = parallel::map(context.threads, points.len(), |i| {
         if context.step("choose C and gamma", i, points.len()) == Some(StopReason::Interrupted) {
             bail!("interrupted");

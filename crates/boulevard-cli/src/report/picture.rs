@@ -53,16 +53,18 @@ fn open(label: &str) -> String {
 pub fn regions(label: &str, window: Window, codes: &[usize], dots: &[Dot]) -> String {
     let mut svg = open(label);
     let side = SIZE / CELLS as f64;
+    svg.push_str("<g shape-rendering=\"crispEdges\">");
     // Runs of equal cells become one rectangle: a map then takes some ten kilobytes instead of five hundred.
     for row in 0..CELLS {
         let mut start = 0;
         for run in codes[row * CELLS..(row + 1) * CELLS].chunk_by(|a, b| a == b) {
             let (x, y, width) = (start as f64 * side, row as f64 * side, run.len() as f64 * side);
             let color = run[0] % 4;
-            let _ = write!(svg, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"var(--r{color})\"/>", width + 0.3, side + 0.3);
+            let _ = write!(svg, "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{side:.0}\" fill=\"var(--r{color})\"/>");
             start += run.len();
         }
     }
+    svg.push_str("</g>");
     for dot in dots {
         let ((x, y), color) = (window.place(dot.at), dot.class % 4);
         let ring = if dot.ringed { " stroke=\"var(--ink)\" stroke-width=\"1\"" } else { "" };
