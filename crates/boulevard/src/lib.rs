@@ -15,5 +15,6 @@ pub mod random;
 pub mod simd;
 pub mod solver;
 pub mod svm;
+pub mod validation;
 
 pub use error::{Error, Result};

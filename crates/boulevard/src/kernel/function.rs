@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::check;
-use crate::data::Matrix;
+use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 
 /// The width of a kernel: a number, or a rule that looks at the training data.
@@ -303,6 +303,28 @@ impl Kernel {
             Self::Precomputed => {
                 let values: Vec<f64> = rows.iter().flat_map(|&i| rows.iter().map(move |&j| x.get(i, j))).collect();
                 Matrix::dense(values, rows.len(), rows.len()).expect("square")
+            }
+            _ => x.select(rows),
+        }
+    }
+
+    /// Some rows of a training set for this kernel.
+    pub(crate) fn part_of(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        let mut part = data.select(rows);
+        if matches!(self, Self::Precomputed) {
+            // Columns are samples: their names, if there are any, go with them.
+            part.x = self.rows_of(&data.x, rows);
+            part.feature_names = data.feature_names.as_ref().map(|names| rows.iter().map(|&row| names[row].clone()).collect());
+        }
+        part
+    }
+
+    /// Other rows of the same table for a model that learnt from `train`.
+    pub(crate) fn new_rows_of(&self, x: &Matrix<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        match self {
+            Self::Precomputed => {
+                let values: Vec<f64> = rows.iter().flat_map(|&i| train.iter().map(move |&j| x.get(i, j))).collect();
+                Matrix::dense(values, rows.len(), train.len()).expect("one value per pair")
             }
             _ => x.select(rows),
         }

@@ -21,6 +21,18 @@ pub trait Learner {
     /// Learns from `data` with the threads, limits and observer of `context`.
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<Self::Model>;
 
+    /// The part of `data` to learn from when only `rows` may be used, as in cross-validation.
+    ///
+    /// Learners whose table is not one row per sample and one column per feature (precomputed kernels) override it.
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        data.select(rows)
+    }
+
+    /// The table of `rows` for a model that learnt from the rows `train` of the same data.
+    fn test_part(&self, data: &Dataset<'_>, _train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        data.x.select(rows)
+    }
+
     /// Learns from `data` with all threads and no limits.
     fn fit(&self, data: &Dataset<'_>) -> Result<Self::Model> {
         self.fit_in(data, &Context::default())
@@ -43,6 +55,11 @@ pub trait Model {
 
     /// Predictions.
     fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Self::Prediction>;
+
+    /// Class probabilities, row-major, one column per class, where the model has them.
+    fn class_probabilities_in(&self, _x: &Matrix<'_>, _context: &Context<'_>) -> Result<Option<Vec<f64>>> {
+        Ok(None)
+    }
 
     /// [`Model::decision_values_in`] with all threads.
     fn decision_values(&self, x: &Matrix<'_>) -> Result<Vec<f64>> {

@@ -19,6 +19,8 @@ pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
 pub use multiclass::Multiclass;
+pub(crate) use multiclass::argmax;
 pub use one_class::{OneClass, OneClassModel};
+pub(crate) use svc::class_factors;
 pub use svc::{ClassWeight, Penalty, Svc, SvcModel};
 pub use svr::{Svr, SvrModel, Tube};

@@ -44,6 +44,14 @@ impl Learner for OneClass {
         check::in_range("OneClass", "nu", self.nu, 0.0, 1.0)
     }
 
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        self.kernel.part_of(data, rows)
+    }
+
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.kernel.new_rows_of(&data.x, train, rows)
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<OneClassModel> {
         let start = Instant::now();
         self.validate()?;

@@ -120,7 +120,8 @@ impl Classes {
     }
 }
 
-fn class_factors(class_weight: &ClassWeight, classes: &Categories, totals: &[f64]) -> Result<Vec<f64>> {
+/// The factor of every class; `totals` are the weights of the classes in the training rows.
+pub(crate) fn class_factors(class_weight: &ClassWeight, classes: &Categories, totals: &[f64]) -> Result<Vec<f64>> {
     Ok(match class_weight {
         ClassWeight::Equal => vec![1.0; totals.len()],
         ClassWeight::Balanced => {
@@ -376,6 +377,14 @@ impl Learner for Svc {
         }
     }
 
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        self.kernel.part_of(data, rows)
+    }
+
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.kernel.new_rows_of(&data.x, train, rows)
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {
         let start = Instant::now();
         self.validate()?;
@@ -509,5 +518,9 @@ impl Model for SvcModel {
     fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Categories> {
         let codes = self.codes_from_decisions(&self.decision_values_in(x, context)?);
         Categories::new(codes, self.classes.clone())
+    }
+
+    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
+        self.calibration.as_ref().map(|_| self.probabilities(x, context)).transpose()
     }
 }

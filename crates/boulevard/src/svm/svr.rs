@@ -119,6 +119,14 @@ impl Learner for Svr {
         }
     }
 
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        self.kernel.part_of(data, rows)
+    }
+
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.kernel.new_rows_of(&data.x, train, rows)
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvrModel> {
         let start = Instant::now();
         self.validate()?;

@@ -1,0 +1,124 @@
+//! Cross-validation of any learner.
+
+use super::share::{Counter, share};
+use super::{Predictions, Score};
+use crate::data::Dataset;
+use crate::data::split::Split;
+use crate::error::{Error, Result};
+use crate::metrics::comparison;
+use crate::observe::{Context, StopReason};
+use crate::parallel;
+use crate::svm::{FitReport, Learner, Model};
+
+/// One fold: what a model that did not see the test rows said about them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoldResult {
+    /// The place of the fold's split in the list that was given.
+    pub split: usize,
+    /// The rows that were tested, rising.
+    pub test: Vec<usize>,
+    /// The predictions for them.
+    pub predictions: Predictions,
+    /// Their class probabilities, row-major, where the model has them.
+    pub probabilities: Option<Vec<f64>>,
+    /// How the fit went.
+    pub report: FitReport,
+}
+
+/// What [`cross_validate`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrossValidation {
+    /// The folds that were finished, in the order of the splits.
+    pub folds: Vec<FoldResult>,
+    /// The worst reason of any fold; [`StopReason::TimeLimit`] and [`StopReason::Interrupted`] mean that folds are missing.
+    pub stop: StopReason,
+}
+
+/// Fits `learner` on the training part of every split and predicts the test part. Folds of small tables run side by side.
+///
+/// A time limit or an interruption ends the work early with the folds that are finished.
+pub fn cross_validate<L>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<CrossValidation>
+where
+    L: Learner + Sync,
+    <L::Model as Model>::Prediction: Into<Predictions>,
+{
+    learner.validate()?;
+    data.validate()?;
+    check_splits(splits, data.len())?;
+    let counter = Counter::new(context, "cross-validate", splits.len());
+    let (at_once, inner) = share(context, data.len(), splits.len());
+    let results = parallel::map(at_once, splits.len(), |k| -> Result<Option<FoldResult>> {
+        if !counter.go_on() {
+            return Ok(None);
+        }
+        let split = &splits[k];
+        let model = learner.fit_in(&learner.training_part(data, &split.train), &inner)?;
+        if !counter.finish(model.report().stop) {
+            return Ok(None);
+        }
+        let x = learner.test_part(data, &split.train, &split.test);
+        let (predictions, probabilities) = (model.predict_in(&x, &inner)?.into(), model.class_probabilities_in(&x, &inner)?);
+        Ok(Some(FoldResult { split: k, test: split.test.clone(), predictions, probabilities, report: *model.report() }))
+    });
+    let mut folds = Vec::with_capacity(splits.len());
+    for result in results {
+        folds.extend(result?);
+    }
+    let stop = folds.iter().fold(counter.reason(), |worst, fold| worst.worst(fold.report.stop));
+    Ok(CrossValidation { folds, stop })
+}
+
+/// Fails unless every split has rows on both sides, all of them exist, and none is on both sides.
+pub(super) fn check_splits(splits: &[Split], rows: usize) -> Result<()> {
+    if splits.is_empty() {
+        return Err(Error::data("there are no splits to validate on"));
+    }
+    for (k, split) in splits.iter().enumerate() {
+        let mut seen = vec![false; rows];
+        for (what, part) in [("training", &split.train), ("test", &split.test)] {
+            if part.is_empty() {
+                return Err(Error::data(format!("split {k} has no {what} rows")));
+            }
+            for &row in part {
+                match seen.get_mut(row) {
+                    None => return Err(Error::data(format!("split {k} names {what} row {row}, but there are {rows} rows"))),
+                    Some(true) => return Err(Error::data(format!("split {k} names row {row} twice"))),
+                    Some(seen) => *seen = true,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl CrossValidation {
+    /// The score of every finished fold. `data` must be what was validated on.
+    pub fn scores(&self, data: &Dataset<'_>, score: Score) -> Result<Vec<f64>> {
+        let score_of = |fold: &FoldResult| {
+            let weights: Option<Vec<f64>> = data.weights.as_ref().map(|all| fold.test.iter().map(|&row| all[row]).collect());
+            score.evaluate(&data.target.select(&fold.test), &fold.predictions, fold.probabilities.as_deref(), weights.as_deref())
+        };
+        self.folds.iter().map(score_of).collect()
+    }
+
+    /// The mean of [`CrossValidation::scores`]; NaN if no fold is finished.
+    pub fn mean(&self, data: &Dataset<'_>, score: Score) -> Result<f64> {
+        Ok(comparison::mean(&self.scores(data, score)?))
+    }
+
+    /// The standard deviation of [`CrossValidation::scores`] (divisor n - 1).
+    pub fn standard_deviation(&self, data: &Dataset<'_>, score: Score) -> Result<f64> {
+        Ok(comparison::standard_deviation(&self.scores(data, score)?))
+    }
+
+    /// One prediction per row of `rows` rows, each from the model that did not see it; `None` unless every row was tested exactly once.
+    pub fn out_of_fold(&self, rows: usize) -> Option<Predictions> {
+        let places: Vec<usize> = self.folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
+        let mut seen = vec![false; rows];
+        let each_once = places.len() == rows && places.iter().all(|&row| row < rows && !std::mem::replace(&mut seen[row], true));
+        if !each_once {
+            return None;
+        }
+        Predictions::gather(&self.folds.iter().map(|fold| &fold.predictions).collect::<Vec<_>>(), &places)
+    }
+}

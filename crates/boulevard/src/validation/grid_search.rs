@@ -1,0 +1,200 @@
+//! Grid search for C, gamma and epsilon by cross-validation.
+//!
+//! Every fold is a problem on *all* rows in which the held-out rows have no room to move ([`crate::solver::DualProblem`]): their decision
+//! values come out of the solver for nothing, and kernel rows are shared by folds, values of C and epsilon, and pairs of classes. Along a
+//! rising C every problem starts from the last solution, scaled (DeCoste and Wagstaff 2000).
+//!
+//! The nu machines and [`Score::LogLoss`] have no such short cut and are cross-validated point by point.
+
+use serde::{Deserialize, Serialize};
+
+use super::cross_validate::{check_splits, cross_validate};
+use super::grid_table::{GridResult, Setting, Table};
+use super::{Predictions, Score, grid_classes, grid_numbers};
+use crate::check;
+use crate::data::split::{Split, group_k_fold, k_fold, stratified_k_fold};
+use crate::data::{Dataset, Target};
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::observe::Context;
+use crate::svm::{Learner, Model, Penalty, Svc, SvcModel, Svr, SvrModel, Tube};
+
+const OWNER: &str = "GridSearch";
+
+/// What to try, and how to judge it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GridSearch {
+    /// Values of C.
+    pub c: Vec<f64>,
+    /// Values of the kernel's gamma; none keeps the learner's own (a rule is then applied to all rows once, not to each fold).
+    pub gamma: Vec<f64>,
+    /// Values of regression's epsilon; none keeps the learner's own.
+    pub epsilon: Vec<f64>,
+    /// Folds of the cross-validation: stratified for classes, whole groups where the data have groups.
+    pub folds: usize,
+    /// Seed of the folds.
+    pub seed: u64,
+    /// What to judge by; the usual measure of the target if none is given.
+    pub score: Option<Score>,
+    /// Whether to fit the best point on all rows.
+    pub refit: bool,
+}
+
+impl Default for GridSearch {
+    fn default() -> Self {
+        let c = vec![0.1, 1.0, 10.0, 100.0, 1000.0];
+        Self { c, gamma: Vec::new(), epsilon: Vec::new(), folds: 5, seed: 0, score: None, refit: true }
+    }
+}
+
+impl GridSearch {
+    /// Checks all lists and numbers.
+    pub fn validate(&self) -> Result<()> {
+        if self.c.is_empty() {
+            return Err(check::complaint(OWNER, "c", "a list of at least one value", "none"));
+        }
+        self.c.iter().try_for_each(|&c| check::positive(OWNER, "c", c))?;
+        self.gamma.iter().try_for_each(|&gamma| check::not_negative(OWNER, "gamma", gamma))?;
+        self.epsilon.iter().try_for_each(|&epsilon| check::not_negative(OWNER, "epsilon", epsilon))?;
+        check::at_least(OWNER, "folds", self.folds, 2)
+    }
+
+    /// The folds that a search on `data` uses.
+    pub fn splits(&self, data: &Dataset<'_>) -> Result<Vec<Split>> {
+        match (&data.groups, &data.target) {
+            (Some(groups), _) => group_k_fold(groups, self.folds, self.seed),
+            (None, Target::Classes(classes)) => stratified_k_fold(classes, self.folds, self.seed),
+            _ => k_fold(data.len(), self.folds, self.seed),
+        }
+    }
+
+    /// Searches for the best C and gamma of a classifier.
+    pub fn svc(&self, learner: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<GridResult<SvcModel>> {
+        self.svc_on(learner, data, &self.splits(data)?, context)
+    }
+
+    /// [`GridSearch::svc`] on splits of the caller's own.
+    pub fn svc_on(&self, learner: &Svc, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<GridResult<SvcModel>> {
+        let kernel = self.prepare(learner, &learner.kernel, data, splits)?;
+        data.expect_classes()?;
+        if let Penalty::Nu(nu) = learner.penalty {
+            return Err(check::complaint("Svc", "penalty", "C in a grid search: nu-classification has no C", format!("nu = {nu}")));
+        }
+        if !self.epsilon.is_empty() {
+            return Err(check::complaint(OWNER, "epsilon", "empty for a classifier", format!("{:?}", self.epsilon)));
+        }
+        let score = self.score.unwrap_or(Score::usual(&data.target));
+        let at = |setting: &Setting| Svc {
+            kernel: setting.kernel(&kernel),
+            penalty: Penalty::C(setting.c),
+            calibrate: learner.calibrate || score == Score::LogLoss,
+            ..learner.clone()
+        };
+        let settings = self.settings(None);
+        let mut table = Table::default();
+        if score == Score::LogLoss {
+            point_by_point(&mut table, score, &kernel, &settings, data, splits, context, &at)?;
+        } else {
+            let (outcomes, stop) = grid_classes::run(learner, &kernel, data, splits, &settings, context)?;
+            table.note(stop);
+            table.add_outcomes(&outcomes, &settings, &kernel, score, data, splits)?;
+        }
+        table.finish(self.refit, score, data, context, at)
+    }
+
+    /// Searches for the best C, gamma and epsilon of a regressor (C and gamma only for nu-regression).
+    pub fn svr(&self, learner: &Svr, data: &Dataset<'_>, context: &Context<'_>) -> Result<GridResult<SvrModel>> {
+        self.svr_on(learner, data, &self.splits(data)?, context)
+    }
+
+    /// [`GridSearch::svr`] on splits of the caller's own.
+    pub fn svr_on(&self, learner: &Svr, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<GridResult<SvrModel>> {
+        let kernel = self.prepare(learner, &learner.kernel, data, splits)?;
+        data.expect_real()?;
+        let score = self.score.unwrap_or(Score::usual(&data.target));
+        let at = |setting: &Setting| Svr {
+            kernel: setting.kernel(&kernel),
+            c: setting.c,
+            tube: setting.epsilon.map_or(learner.tube, Tube::Epsilon),
+            ..learner.clone()
+        };
+        let mut table = Table::default();
+        match learner.tube {
+            Tube::Nu(_) if !self.epsilon.is_empty() => {
+                return Err(check::complaint(OWNER, "epsilon", "empty for nu-regression", format!("{:?}", self.epsilon)));
+            }
+            Tube::Nu(_) => point_by_point(&mut table, score, &kernel, &self.settings(None), data, splits, context, &at)?,
+            Tube::Epsilon(own) => {
+                let settings = self.settings(Some(own));
+                let (outcomes, stop) = grid_numbers::run(learner, &kernel, data, splits, &settings, context)?;
+                table.note(stop);
+                table.add_outcomes(&outcomes, &settings, &kernel, score, data, splits)?;
+            }
+        }
+        table.finish(self.refit, score, data, context, at)
+    }
+
+    /// Checks everything and resolves the kernel's rules.
+    fn prepare(&self, learner: &impl Learner, kernel: &Kernel, data: &Dataset<'_>, splits: &[Split]) -> Result<Kernel> {
+        self.validate()?;
+        learner.validate()?;
+        data.validate()?;
+        check_splits(splits, data.len())?;
+        if !self.gamma.is_empty() && kernel.gamma().is_none() {
+            let allowed = format!("empty for a {} kernel", kernel.name());
+            return Err(check::complaint(OWNER, "gamma", allowed, format!("{:?}", self.gamma)));
+        }
+        kernel.resolve(&data.x, data.weights.as_deref())
+    }
+
+    /// All points: gamma outermost, C innermost, all rising.
+    fn settings(&self, epsilon: Option<f64>) -> Vec<Setting> {
+        let rising = |values: &[f64]| {
+            let mut values = values.to_vec();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            values
+        };
+        let or =
+            |values: &[f64], own: Option<f64>| if values.is_empty() { vec![own] } else { rising(values).into_iter().map(Some).collect() };
+        let mut settings = Vec::new();
+        for &gamma in &or(&self.gamma, None) {
+            for &epsilon in &or(&self.epsilon, epsilon) {
+                settings.extend(rising(&self.c).into_iter().map(|c| Setting { c, gamma, epsilon }));
+            }
+        }
+        settings
+    }
+}
+
+/// The plain way: every point cross-validated on its own.
+fn point_by_point<L>(
+    table: &mut Table,
+    score: Score,
+    kernel: &Kernel,
+    settings: &[Setting],
+    data: &Dataset<'_>,
+    splits: &[Split],
+    context: &Context<'_>,
+    at: &impl Fn(&Setting) -> L,
+) -> Result<()>
+where
+    L: Learner + Sync,
+    <L::Model as Model>::Prediction: Into<Predictions>,
+{
+    for (done, setting) in settings.iter().enumerate() {
+        if let Some(reason) = context.step("grid search", done, settings.len()) {
+            table.note(reason);
+            break;
+        }
+        let result = cross_validate(&at(setting), data, splits, context)?;
+        table.note(result.stop);
+        if result.folds.len() < splits.len() {
+            break;
+        }
+        let iterations = result.folds.iter().map(|fold| fold.report.iterations).sum();
+        table.add(setting, kernel, result.scores(data, score)?, iterations);
+    }
+    Ok(())
+}
