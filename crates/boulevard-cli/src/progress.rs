@@ -57,7 +57,11 @@ impl Watcher {
             bar
         });
         let now = Instant::now();
-        Self { bar, quiet, lines: Mutex::new(Lines { stage: String::new(), start: now, stage_start: now, last: now, announced: Vec::new() }) }
+        Self {
+            bar,
+            quiet,
+            lines: Mutex::new(Lines { stage: String::new(), start: now, stage_start: now, last: now, announced: Vec::new() }),
+        }
     }
 
     /// Clears the bar.

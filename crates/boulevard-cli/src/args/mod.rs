@@ -9,8 +9,8 @@ pub use data::DataArgs;
 pub use learner::{KernelName, LearnerArgs, MethodName, MulticlassName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{
-    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, PredictArgs, ReproduceArgs,
-    ModelFormat, ScaleArgs, TrainArgs, TuneArgs,
+    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,
+    ReproduceArgs, ScaleArgs, TrainArgs, TuneArgs,
 };
 
 use clap::{Parser, Subcommand};

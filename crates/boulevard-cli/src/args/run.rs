@@ -12,7 +12,7 @@ pub struct RunArgs {
     /// Threads to use (default: all); results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub threads: Option<u64>,
-    /// Stop each fit after this many seconds with what was found so far
+    /// Stop after this many seconds with what was found so far
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub max_time: Option<Duration>,
     /// Memory for kernel rows and work space, such as 500M or 2G

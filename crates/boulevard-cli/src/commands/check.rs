@@ -53,11 +53,19 @@ fn advice(data: &Dataset<'_>, facts: &[Column]) -> Vec<Advice> {
     };
     let constant: Vec<usize> = (0..facts.len()).filter(|&j| facts[j].is_constant()).collect();
     if !constant.is_empty() {
-        say(format!("{}: {}", counted(constant.len(), "column is constant", "columns are constant"), named(&constant)), "they carry nothing; leave them out with --ignore");
+        say(
+            format!("{}: {}", counted(constant.len(), "column is constant", "columns are constant"), named(&constant)),
+            "they carry nothing; leave them out with --ignore",
+        );
     }
     let varying: Vec<(usize, usize)> = columns::repeated_columns(&data.x).into_iter().filter(|pair| !facts[pair.1].is_constant()).collect();
     if let Some(&(first, second)) = varying.first() {
-        let found = format!("{}, for example `{}` equals `{}`", counted(varying.len(), "column repeats another", "columns repeat others"), name(second), name(first));
+        let found = format!(
+            "{}, for example `{}` equals `{}`",
+            counted(varying.len(), "column repeats another", "columns repeat others"),
+            name(second),
+            name(first)
+        );
         say(found, "they count double in every distance; leave them out with --ignore");
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(facts) {
@@ -67,7 +75,10 @@ fn advice(data: &Dataset<'_>, facts: &[Column]) -> Vec<Advice> {
     let equal = columns::first_equal_rows(&data.x);
     let repeats = equal.iter().enumerate().filter(|(row, first)| row != *first).count();
     if repeats > 0 {
-        say(counted(repeats, "row repeats the features of an earlier one", "rows repeat the features of earlier ones"), "folds may test on rows they learnt from; group them with --group");
+        say(
+            counted(repeats, "row repeats the features of an earlier one", "rows repeat the features of earlier ones"),
+            "folds may test on rows they learnt from; group them with --group",
+        );
     }
     target_advice(data, &equal, &mut say);
     all
@@ -78,17 +89,30 @@ fn target_advice(data: &Dataset<'_>, equal: &[usize], say: &mut dyn FnMut(String
     let codes = classes.codes();
     let torn = equal.iter().enumerate().filter(|(row, first)| codes[*row] != codes[**first]).count();
     if torn > 0 {
-        say(counted(torn, "row has the features of an earlier one but another class", "rows have the features of earlier ones but another class"), "no model can get both right");
+        say(
+            counted(
+                torn,
+                "row has the features of an earlier one but another class",
+                "rows have the features of earlier ones but another class",
+            ),
+            "no model can get both right",
+        );
     }
     let (counts, rows) = (classes.counts(), data.len());
     if counts.len() == 1 {
-        say(format!("all rows are of class `{}`", classes.names()[0]), "a classifier needs two; is --label right, or is it --method one-class?");
+        say(
+            format!("all rows are of class `{}`", classes.names()[0]),
+            "a classifier needs two; is --label right, or is it --method one-class?",
+        );
     }
     if counts.len() > 20 && counts.len() * 5 > rows {
         say(format!("{} classes for {rows} rows", counts.len()), "is the label a number? Then train with --method svr");
         return;
     }
-    let rare: Vec<&str> = (0..counts.len()).filter(|&i| (counts[i] as f64) < RARE * rows as f64 * 2.0 / counts.len() as f64).map(|i| classes.names()[i].as_str()).collect();
+    let rare: Vec<&str> = (0..counts.len())
+        .filter(|&i| (counts[i] as f64) < RARE * rows as f64 * 2.0 / counts.len() as f64)
+        .map(|i| classes.names()[i].as_str())
+        .collect();
     if !rare.is_empty() && counts.len() > 1 {
         say(format!("rare classes: {}", listed(&rare)), "a plain machine may never say them; train with --class-weight balanced");
     }
@@ -106,7 +130,12 @@ fn as_text(name: &str, scan: &Scan, problems: &[Problem], facts: &[Column], advi
         text.push('\n');
     }
     let format = format!("{:?}", scan.format).to_lowercase();
-    text.push_str(&format!("{name}: {format}, {}, {} bad rows, {} left out for missing values\n", data::in_words(&scan.data), problems.len(), scan.dropped));
+    text.push_str(&format!(
+        "{name}: {format}, {}, {} bad rows, {} left out for missing values\n",
+        data::in_words(&scan.data),
+        problems.len(),
+        scan.dropped
+    ));
     if scan.data.is_empty() {
         return text;
     }
@@ -124,7 +153,13 @@ fn as_text(name: &str, scan: &Scan, problems: &[Problem], facts: &[Column], advi
         Target::Real(values) => {
             let x = boulevard::data::Matrix::dense(&values[..], values.len(), 1).expect("one column");
             let column = columns::describe(&x)[0];
-            text.push_str(&format!("\ntarget: {} .. {}, mean {}, sd {}\n", number::g(column.low), number::g(column.high), number::g(column.mean), number::g(column.deviation)));
+            text.push_str(&format!(
+                "\ntarget: {} .. {}, mean {}, sd {}\n",
+                number::g(column.low),
+                number::g(column.high),
+                number::g(column.mean),
+                number::g(column.deviation)
+            ));
         }
         Target::Labels(labels) => {
             let mut table = Table::new(["label", "rows"]);
@@ -157,12 +192,12 @@ fn as_text(name: &str, scan: &Scan, problems: &[Problem], facts: &[Column], advi
 
 fn as_json(name: &str, scan: &Scan, problems: &[Problem], facts: &[Column], advice: &[Advice]) -> Value {
     let classes = match &scan.data.target {
-        Target::Classes(classes) => json!(classes.names().iter().zip(classes.counts()).map(|(n, c)| json!({ "name": n, "rows": c })).collect::<Vec<_>>()),
+        Target::Classes(classes) => {
+            json!(classes.names().iter().zip(classes.counts()).map(|(n, c)| json!({ "name": n, "rows": c })).collect::<Vec<_>>())
+        }
         _ => Value::Null,
     };
-    let column = |(j, c): (usize, &Column)| {
-        json!({ "name": scan.data.feature_name(j), "low": c.low, "high": c.high, "mean": c.mean, "sd": c.deviation, "constant": c.is_constant() })
-    };
+    let column = |(j, c): (usize, &Column)| json!({ "name": scan.data.feature_name(j), "low": c.low, "high": c.high, "mean": c.mean, "sd": c.deviation, "constant": c.is_constant() });
     json!({
         "file": name,
         "format": scan.format,

@@ -51,10 +51,15 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     let table = table(&stops);
     files::write(&args.output, page(&stops, &table).as_bytes())?;
     if args.run.json {
-        let rows: Vec<_> = stops.iter().map(|stop| json!({
-            "problem": stop.problem, "method": stop.method, "rows": stop.rows, "measure": stop.measure, "error": stop.error,
-            "support_vectors": stop.fitted.support(), "gap": stop.fitted.model.report().gap, "seconds": stop.seconds,
-        })).collect();
+        let rows: Vec<_> = stops
+            .iter()
+            .map(|stop| {
+                json!({
+                    "problem": stop.problem, "method": stop.method, "rows": stop.rows, "measure": stop.measure, "error": stop.error,
+                    "support_vectors": stop.fitted.support(), "gap": stop.fitted.model.report().gap, "seconds": stop.seconds,
+                })
+            })
+            .collect();
         print_json(&json!({ "stops": rows, "report": args.output }))?;
     } else {
         print(&format!(
@@ -97,7 +102,9 @@ fn page(stops: &[Stop], table: &Table) -> String {
         .iter()
         .filter_map(|stop| stop.figure.as_ref().map(|svg| html::figure(svg, &format!("{}, {}.", stop.problem, stop.method), stop.words)))
         .collect();
-    body.push_str("<h2>Pictures</h2>\n<p>Colors of the ground say which class the machine chooses there; rings mark support vectors.</p>\n");
+    body.push_str(
+        "<h2>Pictures</h2>\n<p>Colors of the ground say which class the machine chooses there; rings mark support vectors.</p>\n",
+    );
     body.push_str(&html::cards(&figures));
     body.push_str(
         "<h2>Next</h2>\n<pre>boulevard check your.csv\nboulevard train your.csv -o your.model --report your.html\n\
@@ -136,7 +143,8 @@ fn spiral(context: &Context<'_>) -> Result<Stop> {
 }
 
 fn three_classes(context: &Context<'_>) -> Result<Stop> {
-    let shape = Clusters { columns: 2, informative: 2, redundant: 0, classes: 3, clusters_per_class: 1, separation: 1.2, label_noise: 0.02 };
+    let shape =
+        Clusters { columns: 2, informative: 2, redundant: 0, classes: 3, clusters_per_class: 1, separation: 1.2, label_noise: 0.02 };
     let all = generate::classification(2400, 3, &shape)?;
     let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2400.0, 0)?;
     let svc = Svc { kernel: Kernel::rbf(0.3), ..Svc::default() };

@@ -98,7 +98,13 @@ fn confusion(one: &Judged, data: &Dataset<'_>, splits: &[Split]) -> Result<Optio
 fn as_text(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: &[Split]) -> Result<String> {
     let share = !matches!(data.target, Target::Real(_));
     let show = |value: f64| if share { number::percent(value) } else { number::g(value) };
-    let mut table = Table::new(["method".to_owned(), error_name(&data.target).to_owned(), "sd over folds".to_owned(), "best fold".to_owned(), "worst fold".to_owned()]);
+    let mut table = Table::new([
+        "method".to_owned(),
+        error_name(&data.target).to_owned(),
+        "sd over folds".to_owned(),
+        "best fold".to_owned(),
+        "worst fold".to_owned(),
+    ]);
     for one in judged {
         let (low, high) = one.errors.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &e| (low.min(e), high.max(e)));
         table.row([one.name.to_owned(), show(mean(&one.errors)), show(standard_deviation(&one.errors)), show(low), show(high)]);
@@ -148,7 +154,8 @@ fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: 
         .iter()
         .map(|one| {
             let counts = confusion(one, data, splits)?.map(|counts| {
-                let rows: Vec<Vec<f64>> = (0..counts.classes()).map(|i| (0..counts.classes()).map(|j| counts.count(i, j)).collect()).collect();
+                let rows: Vec<Vec<f64>> =
+                    (0..counts.classes()).map(|i| (0..counts.classes()).map(|j| counts.count(i, j)).collect()).collect();
                 json!({ "classes": counts.names(), "counts": rows, "balanced_accuracy": counts.balanced_accuracy() })
             });
             Ok(json!({

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::args::PredictArgs;
+use crate::files;
 use crate::model::{Fitted, align, is_precomputed};
 use crate::progress::Watcher;
 use crate::report::{complain, number, print, print_json};
-use crate::files;
 
 pub fn run(args: &PredictArgs) -> Result<Outcome> {
     if let Some(path) = &args.output {
@@ -143,7 +143,8 @@ fn judge(data: &Dataset<'_>, said: &Target) -> Result<Option<Score>> {
         (Target::Classes(truth), Target::Classes(said)) if truth.names().iter().any(|name| said.names().contains(name)) => {
             let table = Confusion::from_categories(truth, said, weights)?;
             let right = (0..table.classes()).map(|class| table.count(class, class)).sum::<f64>();
-            let total: f64 = (0..table.classes()).flat_map(|i| (0..table.classes()).map(move |j| (i, j))).map(|(i, j)| table.count(i, j)).sum();
+            let total: f64 =
+                (0..table.classes()).flat_map(|i| (0..table.classes()).map(move |j| (i, j))).map(|(i, j)| table.count(i, j)).sum();
             let text = format!("accuracy {} ({} of {} right)", number::percent(table.accuracy()), number::g(right), number::g(total));
             Some(Score { text, json: json!({ "accuracy": table.accuracy(), "balanced_accuracy": table.balanced_accuracy() }) })
         }

@@ -80,7 +80,8 @@ fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> R
     for row in &args.only {
         ensure!(spec.rows.contains(&row.as_str()), "{} has no row `{row}`; its rows are {}", spec.name, spec.rows.join(", "));
     }
-    let rows: Vec<&str> = spec.rows.iter().copied().filter(|row| args.only.is_empty() || args.only.iter().any(|only| only == row)).collect();
+    let rows: Vec<&str> =
+        spec.rows.iter().copied().filter(|row| args.only.is_empty() || args.only.iter().any(|only| only == row)).collect();
     let mut entries = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         watcher.note(&format!("{}: {row} ({} of {})", spec.name, place + 1, rows.len()));

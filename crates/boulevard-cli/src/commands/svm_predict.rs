@@ -106,7 +106,9 @@ fn classify(model: &SvcModel, x: &Matrix<'_>, probability: bool, path: &Path, co
     let labels: Vec<f64> = model
         .classes
         .iter()
-        .map(|name| name.parse().map_err(|_| anyhow::anyhow!("{}: class `{name}` is not a number; use `boulevard predict`", path.display())))
+        .map(|name| {
+            name.parse().map_err(|_| anyhow::anyhow!("{}: class `{name}` is not a number; use `boulevard predict`", path.display()))
+        })
         .collect::<Result<_>>()?;
     let raw = model.raw_values(x, context)?;
     let mut said = Vec::with_capacity(x.rows());
@@ -124,7 +126,8 @@ fn classify(model: &SvcModel, x: &Matrix<'_>, probability: bool, path: &Path, co
     };
     text.push_str(&format!("labels {}\n", model.classes.join(" ")));
     for raw in raw.chunks_exact(outputs) {
-        let pairs: Vec<f64> = calibration.sigmoids.iter().zip(raw).map(|(sigmoid, &f)| sigmoid.probability(f).clamp(1e-7, 1.0 - 1e-7)).collect();
+        let pairs: Vec<f64> =
+            calibration.sigmoids.iter().zip(raw).map(|(sigmoid, &f)| sigmoid.probability(f).clamp(1e-7, 1.0 - 1e-7)).collect();
         let each = if classes == 2 { vec![pairs[0], 1.0 - pairs[0]] } else { couple(&square(&pairs, classes), classes) };
         let best = (1..classes).fold(0, |best, i| if each[i] > each[best] { i } else { best });
         said.push(labels[best]);

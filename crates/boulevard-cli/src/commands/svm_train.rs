@@ -76,7 +76,11 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
         None => {
             let model = train(&plan, &data, request.quiet, &context)?;
             libsvm_text::write(&model, &request.model, &libsvm_text::WriteOptions::default())?;
-            ensure!(model.report().stop != StopReason::Interrupted, "interrupted: the partial model was saved to {}", request.model.display());
+            ensure!(
+                model.report().stop != StopReason::Interrupted,
+                "interrupted: the partial model was saved to {}",
+                request.model.display()
+            );
         }
     }
     Ok(Outcome::Done)
@@ -160,7 +164,11 @@ impl Request {
             4 => {
                 let table = read_precomputed(&self.data, &options, PrecomputedUse::Train)?;
                 let whole = table.own_columns.iter().enumerate().all(|(row, &column)| row == column);
-                ensure!(whole && table.data.len() == table.data.x.columns(), "{}: rows must be numbered 0:1, 0:2, ... and the matrix square", self.data.display());
+                ensure!(
+                    whole && table.data.len() == table.data.x.columns(),
+                    "{}: rows must be numbered 0:1, 0:2, ... and the matrix square",
+                    self.data.display()
+                );
                 table.data
             }
             _ => Dataset::read_with(&self.data, &options)?,
@@ -188,7 +196,14 @@ impl Request {
                 crate::report::complain(&format!("WARNING: class label {name} specified in weight is not found"));
             }
             let class_weight = if given.is_empty() { ClassWeight::Equal } else { ClassWeight::Given(given) };
-            Recipe::Svc(Svc { kernel: kernel.clone(), penalty, class_weight, solver: self.solver, calibrate: self.probability, ..Svc::default() })
+            Recipe::Svc(Svc {
+                kernel: kernel.clone(),
+                penalty,
+                class_weight,
+                solver: self.solver,
+                calibrate: self.probability,
+                ..Svc::default()
+            })
         };
         let svr = |tube: Tube| Recipe::Svr(Svr { kernel: kernel.clone(), c: self.c, tube, solver: self.solver });
         let (method, recipe) = match self.kind {

@@ -5,7 +5,9 @@ use boulevard::data::{Categories, Dataset, Target};
 use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Layout, Learner, Model, OneClassModel, Penalty, Svc, SvcModel, SvrModel, Tube};
+use boulevard::svm::{
+    ClassWeight, FitReport, KernelMachine, Layout, Learner, Model, OneClassModel, Penalty, Svc, SvcModel, SvrModel, Tube,
+};
 
 /// Fits every pair of classes on its own and puts the machine together as LIBSVM stores it: the model the library fits in one call,
 /// with a report per pair.
@@ -34,7 +36,11 @@ pub fn fit_pairs(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result
     let support = by_class.concat();
     let machine = KernelMachine {
         kernel: svc.kernel.clone(),
-        vectors: if svc.kernel == Kernel::Precomputed { boulevard::data::Matrix::dense(Vec::new(), support.len(), 0)? } else { data.x.select(&support) },
+        vectors: if svc.kernel == Kernel::Precomputed {
+            boulevard::data::Matrix::dense(Vec::new(), support.len(), 0)?
+        } else {
+            data.x.select(&support)
+        },
         coefficients: (0..count - 1).flat_map(|o| support.iter().map(|&row| table[o * n + row]).collect::<Vec<_>>()).collect(),
         layout: Layout::Pairs(support_counts.clone()),
         intercepts,
@@ -154,7 +160,11 @@ fn svc_facts(model: &SvcModel, reports: &[FitReport], data: &Dataset<'_>) -> Res
             let report = reports[all.len()];
             let side = |class: usize, other: usize| {
                 let row = if other < class { other } else { other - 1 };
-                machine.coefficients[row * n + starts[class]..row * n + starts[class] + model.support_counts[class]].iter().map(|b| b.abs()).filter(|b| *b > 0.0).collect::<Vec<f64>>()
+                machine.coefficients[row * n + starts[class]..row * n + starts[class] + model.support_counts[class]]
+                    .iter()
+                    .map(|b| b.abs())
+                    .filter(|b| *b > 0.0)
+                    .collect::<Vec<f64>>()
             };
             let (first, second) = (side(i, j), side(j, i));
             let rows = (counts[i] + counts[j]) as f64;
@@ -172,7 +182,15 @@ fn svc_facts(model: &SvcModel, reports: &[FitReport], data: &Dataset<'_>) -> Res
                 Penalty::Nu(nu) => {
                     // The machine was divided by its margin r; LIBSVM prints 1 / r as C and the objective of the scaled problem.
                     let inverse = sum / (nu * rows);
-                    Facts { nu: None, epsilon: None, c: Some(inverse), objective: report.objective * inverse * inverse, rho, support, bounded: bounded(inverse, inverse) }
+                    Facts {
+                        nu: None,
+                        epsilon: None,
+                        c: Some(inverse),
+                        objective: report.objective * inverse * inverse,
+                        rho,
+                        support,
+                        bounded: bounded(inverse, inverse),
+                    }
                 }
             });
         }
@@ -200,7 +218,8 @@ fn svr_facts(model: &SvrModel, report: FitReport, data: &Dataset<'_>) -> Result<
 /// The half-width that nu chose: the distance of the samples on the tube's edge (those with a free coefficient).
 fn tube_width(model: &SvrModel, data: &Dataset<'_>) -> Result<f64> {
     let y = data.expect_real()?;
-    let free: Vec<usize> = (0..model.machine.len()).filter(|&s| model.machine.coefficients[s].abs() < AT_BOUND * model.parameters.c).collect();
+    let free: Vec<usize> =
+        (0..model.machine.len()).filter(|&s| model.machine.coefficients[s].abs() < AT_BOUND * model.parameters.c).collect();
     let chosen = if free.is_empty() { (0..model.machine.len()).collect() } else { free };
     let rows: Vec<usize> = chosen.iter().map(|&s| model.machine.support[s]).collect();
     let said = model.predict(&data.x.select(&rows))?;
@@ -210,7 +229,15 @@ fn tube_width(model: &SvrModel, data: &Dataset<'_>) -> Result<f64> {
 fn one_class_facts(model: &OneClassModel, report: FitReport, data: &Dataset<'_>) -> Facts {
     let bounded = model.machine.coefficients.iter().filter(|b| **b >= AT_BOUND).count();
     let _ = data;
-    Facts { nu: None, epsilon: None, c: None, objective: report.objective, rho: -model.machine.intercepts[0], support: model.machine.len(), bounded }
+    Facts {
+        nu: None,
+        epsilon: None,
+        c: None,
+        objective: report.objective,
+        rho: -model.machine.intercepts[0],
+        support: model.machine.len(),
+        bounded,
+    }
 }
 
 /// The squared correlation of predictions and truth, by LIBSVM's formula.

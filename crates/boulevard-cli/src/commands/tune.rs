@@ -1,12 +1,14 @@
 //! `boulevard tune`: a grid over C (or nu) and gamma, judged by cross-validation; the best is fitted on all rows.
 
 use anyhow::{Result, bail, ensure};
+use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Scaler, Target};
-use boulevard::kernel::Gamma;
+use boulevard::kernel::{Gamma, Kernel};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
-use boulevard::svm::{Penalty, Tube};
+use boulevard::svm::{Penalty, Svc};
+use boulevard::validation::{GridPoint, GridSearch, Score};
 use serde_json::json;
 
 use crate::Outcome;
@@ -30,6 +32,8 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     ensure!(args.method != MethodName::OneClass, "--method one-class has no error to tune by: its data have no labels");
     ensure!(args.learner.c.is_none() && args.learner.nu.is_none(), "tune searches --c and --nu itself: use --c-grid");
     ensure!(args.learner.gamma.is_none(), "tune searches --gamma itself: use --gamma-grid");
+    ensure!(args.gamma_grid.iter().all(|gamma| gamma.is_finite() && *gamma >= 0.0), "--gamma-grid must hold numbers that are not negative");
+    ensure!(args.c_grid.iter().all(|c| c.is_finite() && *c > 0.0), "--c-grid must hold positive numbers");
     if let Some(path) = &args.output {
         files::expect_writable(path)?;
     }
@@ -41,17 +45,23 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     let plans: Vec<Plan> = points.iter().map(|&(price, gamma)| at(&plan, price, gamma)).collect();
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let judged = search(&plans, &data, &splits, &context);
+    let judged = match shared_search(&plan, &prices, &gammas, &data, &splits, &context) {
+        Some(judged) => judged,
+        None => search(&plans, &data, &splits, &context),
+    };
     watcher.finish();
     let cells: Vec<Cell> = points.iter().zip(judged?).map(|(&(price, gamma), errors)| Cell { price, gamma, errors }).collect();
-    let Some(best) = best(&cells, prices.len(), gammas.len()) else { bail!("no point of the grid could be fitted: nu may be too large for these class sizes") };
+    let Some(best) = best(&cells, prices.len(), gammas.len()) else {
+        bail!("no point of the grid could be fitted: nu may be too large for these class sizes")
+    };
     let fitted = at(&plan, best.price, best.gamma).fit(&data, &args.run.context(&watcher))?;
     if let Some(path) = &args.output {
         fitted.save(path)?;
     }
     let price = price_name(args.method);
     if args.run.json {
-        let rows: Vec<_> = cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
+        let rows: Vec<_> =
+            cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
         print_json(&json!({
             "error": error_name(&data.target), "grid": rows, "best": { price: best.price, "gamma": best.gamma, "mean": mean(&best.errors) },
             "model": args.output, "fit": describe::json(&fitted),
@@ -62,7 +72,11 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     text.push_str(&table(&cells, &prices, &gammas, price, &data.target));
     let gamma = best.gamma.map_or(String::new(), |gamma| format!(" --gamma {}", number::g(gamma)));
     let (middle, spread) = (show(&data.target, mean(&best.errors)), show(&data.target, standard_deviation(&best.errors)));
-    text.push_str(&format!("\nbest: --{price} {}{gamma}, {} {middle} (sd over folds {spread})\n", number::g(best.price), error_name(&data.target)));
+    text.push_str(&format!(
+        "\nbest: --{price} {}{gamma}, {} {middle} (sd over folds {spread})\n",
+        number::g(best.price),
+        error_name(&data.target)
+    ));
     match &args.output {
         Some(path) => text.push_str(&format!("model fitted on all rows and saved to {}\n", path.display())),
         None => text.push_str("to keep the model, give -o\n"),
@@ -128,9 +142,7 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
             Penalty::C(c) => *c = price,
             Penalty::Nu(nu) => *nu = price,
         },
-        Recipe::Svr(svr) => match svr.tube {
-            Tube::Epsilon(_) | Tube::Nu(_) => svr.c = price,
-        },
+        Recipe::Svr(svr) => svr.c = price,
         Recipe::OneClass(one) => one.nu = price,
     }
     if let Some(gamma) = gamma {
@@ -140,8 +152,50 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
     plan
 }
 
-/// Errors by plan and fold. A nu that the class sizes do not allow gives no errors; any other failure ends the search.
-fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[boulevard::data::split::Split], context: &Context<'_>) -> Result<Vec<Vec<f64>>> {
+/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling inside folds and no nu-SVC:
+/// `None` then.
+fn shared_search(
+    plan: &Plan,
+    prices: &[f64],
+    gammas: &[Option<f64>],
+    data: &Dataset<'_>,
+    splits: &[Split],
+    context: &Context<'_>,
+) -> Option<Result<Vec<Vec<f64>>>> {
+    if plan.scaling.is_some() || *plan.kernel() == Kernel::Precomputed {
+        return None;
+    }
+    let grid = GridSearch { c: prices.to_vec(), gamma: gammas.iter().flatten().copied().collect(), refit: false, ..GridSearch::default() };
+    let found = match &plan.recipe {
+        Recipe::Svc(svc) if matches!(svc.penalty, Penalty::C(_)) => {
+            let grid = GridSearch { score: Some(Score::Accuracy), ..grid };
+            let plain = Svc { calibrate: false, ..svc.clone() };
+            grid.svc_on(&plain, data, splits, context).map(|found| (found.points, found.stop))
+        }
+        Recipe::Svr(svr) => {
+            let grid = GridSearch { score: Some(Score::Rmse), ..grid };
+            grid.svr_on(svr, data, splits, context).map(|found| (found.points, found.stop))
+        }
+        _ => return None,
+    };
+    let error = |score: f64| if matches!(data.target, Target::Real(_)) { score * score } else { 1.0 - score };
+    let sorted = |(points, stop): (Vec<GridPoint>, StopReason)| {
+        ensure!(stop != StopReason::Interrupted, "interrupted");
+        let at = |price: f64, gamma: Option<f64>| {
+            let point = points.iter().find(|point| point.c == price && (gamma.is_none() || point.gamma == gamma));
+            point.map_or(Vec::new(), |point| point.scores.iter().map(|&score| error(score)).collect())
+        };
+        Ok(gammas
+            .iter()
+            .flat_map(|&gamma| prices.iter().map(move |&price| (price, gamma)))
+            .map(|(price, gamma)| at(price, gamma))
+            .collect())
+    };
+    Some(found.map_err(Into::into).and_then(sorted))
+}
+
+/// Errors by plan and fold, every point on its own. A nu that the class sizes do not allow gives no errors; any other failure ends the search.
+fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<Vec<f64>>> {
     // Calibration does not change the decisions that are judged here.
     let plain = |plan: &Plan| {
         let mut plan = plan.clone();

@@ -75,7 +75,10 @@ fn run(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let Errors { errors, original } = bench.state.cell(&format!("{row}.errors"), || {
         let splits: Vec<Split> = set.splits[..count].iter().map(|part| part.split.clone()).collect();
         let folds = cross_validate(&plan(choice.c, choice.gamma), &set.data, &splits, &bench.context)?;
-        Ok(Errors { errors: folds.iter().map(|fold| fold.error).collect(), original: set.splits[..count].iter().map(|part| part.original).collect() })
+        Ok(Errors {
+            errors: folds.iter().map(|fold| fold.error).collect(),
+            original: set.splits[..count].iter().map(|part| part.original).collect(),
+        })
     })?;
     let published = ida::SETS.iter().position(|&name| name == row).map(|place| PUBLISHED[place]);
     let columns = set.data.x.columns();
@@ -100,8 +103,11 @@ fn run(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
 /// The minimizer of the cross-validation error over the grid, averaged over the first training parts.
 fn choose(set: &Benchmark, parts: usize, context: &Context<'_>) -> Result<Choice> {
     let trains: Vec<Dataset<'static>> = set.splits.iter().take(parts).map(|part| set.data.select(&part.split.train)).collect();
-    let folds: Vec<Vec<Split>> =
-        trains.iter().enumerate().map(|(i, train)| Ok(stratified_k_fold(train.expect_classes()?, FOLDS, i as u64)?)).collect::<Result<_>>()?;
+    let folds: Vec<Vec<Split>> = trains
+        .iter()
+        .enumerate()
+        .map(|(i, train)| Ok(stratified_k_fold(train.expect_classes()?, FOLDS, i as u64)?))
+        .collect::<Result<_>>()?;
     let mut points: Vec<(f64, f64)> = Vec::new();
     for c in c_grid() {
         points.extend(width_grid(set.data.x.columns()).into_iter().map(|gamma| (c, gamma)));

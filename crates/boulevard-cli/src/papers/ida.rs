@@ -10,7 +10,19 @@ use boulevard::data::split::Split;
 
 /// The thirteen sets, in the order of the papers' tables.
 pub const SETS: [&str; 13] = [
-    "titanic", "flare_solar", "banana", "breast_cancer", "diabetis", "waveform", "ringnorm", "twonorm", "thyroid", "german", "heart", "splice", "image",
+    "titanic",
+    "flare_solar",
+    "banana",
+    "breast_cancer",
+    "diabetis",
+    "waveform",
+    "ringnorm",
+    "twonorm",
+    "thyroid",
+    "german",
+    "heart",
+    "splice",
+    "image",
 ];
 
 /// A set with its splits.
@@ -81,7 +93,13 @@ mod tests {
     fn splits_are_read_strictly() {
         let parts = parse("split,origin,train\n0,original,0 2\n1,generated,1 2\n", 4).unwrap();
         assert_eq!((parts[0].split.train.clone(), parts[0].split.test.clone(), parts[0].original), (vec![0, 2], vec![1, 3], true));
-        for bad in ["", "split,origin,train\n", "split,origin,train\n0,original\n", "split,origin,train\n0,x,1\n", "split,origin,train\n0,original,9\n"] {
+        for bad in [
+            "",
+            "split,origin,train\n",
+            "split,origin,train\n0,original\n",
+            "split,origin,train\n0,x,1\n",
+            "split,origin,train\n0,original,9\n",
+        ] {
             assert!(parse(bad, 4).is_err(), "{bad}");
         }
     }

@@ -26,10 +26,13 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             let names: Vec<&str> = model.classes.iter().map(String::as_str).collect();
             facts.push(("classes", format!("{}: {}", names.len(), listed(&names))));
             if names.len() > 2 {
-                facts.push(("decides by", match settings.multiclass {
-                    Multiclass::OneVsOne => format!("votes of {} machines, one per pair of classes", model.machine.outputs()),
-                    Multiclass::OneVsRest => format!("the largest of {} machines, one per class against the rest", names.len()),
-                }));
+                facts.push((
+                    "decides by",
+                    match settings.multiclass {
+                        Multiclass::OneVsOne => format!("votes of {} machines, one per pair of classes", model.machine.outputs()),
+                        Multiclass::OneVsRest => format!("the largest of {} machines, one per class against the rest", names.len()),
+                    },
+                ));
             }
             match &settings.class_weight {
                 ClassWeight::Equal => {}
@@ -47,7 +50,10 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             {
                 facts.push(("margin", format!("{} wide in the kernel's space (2 / |w|)", g(2.0 / norm))));
             }
-            facts.push(("probabilities", if model.calibration.is_some() { "calibrated".into() } else { "none (train with --calibrate)".into() }));
+            facts.push((
+                "probabilities",
+                if model.calibration.is_some() { "calibrated".into() } else { "none (train with --calibrate)".into() },
+            ));
             facts.extend(solver(&settings.solver));
             facts
         }
@@ -75,11 +81,14 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
     let names = names.map_or("without names".to_owned(), |names| listed(&names));
     facts.push(("features", format!("{}: {names}", fitted.model.features())));
     if let Some(scaler) = &fitted.scaler {
-        facts.push(("scaling", match scaler.scaling() {
-            Scaling::Standard => "every column to mean 0, standard deviation 1".to_owned(),
-            Scaling::MinMax { low, high } => format!("every column to {} .. {}", g(low), g(high)),
-            Scaling::MaxAbs => "every column to largest absolute value 1".to_owned(),
-        }));
+        facts.push((
+            "scaling",
+            match scaler.scaling() {
+                Scaling::Standard => "every column to mean 0, standard deviation 1".to_owned(),
+                Scaling::MinMax { low, high } => format!("every column to {} .. {}", g(low), g(high)),
+                Scaling::MaxAbs => "every column to largest absolute value 1".to_owned(),
+            },
+        ));
     }
     facts.extend(fit(fitted.model.report()));
     facts

@@ -3,7 +3,13 @@
 /// `value` with `digits` significant digits as C's `%.{digits}g` writes it.
 pub fn general(value: f64, digits: usize) -> String {
     if !value.is_finite() {
-        return if value.is_nan() { "nan".into() } else if value > 0.0 { "inf".into() } else { "-inf".into() };
+        return if value.is_nan() {
+            "nan".into()
+        } else if value > 0.0 {
+            "inf".into()
+        } else {
+            "-inf".into()
+        };
     }
     if value == 0.0 {
         return if value.is_sign_negative() { "-0".into() } else { "0".into() };

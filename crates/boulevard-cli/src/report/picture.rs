@@ -112,7 +112,12 @@ pub fn bars(label: &str, items: &[(String, f64, Option<f64>)], show: impl Fn(f64
         );
         if let Some(mark) = mark {
             let x = LEFT + mark * scale;
-            let _ = write!(svg, "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\" stroke=\"var(--c0)\" stroke-width=\"3\"/>", y - 2.0, y + 18.0);
+            let _ = write!(
+                svg,
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\" stroke=\"var(--c0)\" stroke-width=\"3\"/>",
+                y - 2.0,
+                y + 18.0
+            );
         }
         let end = LEFT + value.max(mark.unwrap_or(0.0)) * scale + 8.0;
         let _ = write!(svg, "<text x=\"{end:.1}\" y=\"{}\" font-size=\"12\" fill=\"var(--soft)\">{}</text>", y + 13.0, show(*value));

@@ -22,7 +22,9 @@ impl Table {
 
     /// Columns whose every cell starts like a number (or is empty) are aligned to the right.
     fn right(&self, column: usize) -> bool {
-        let numeric = |cell: &String| cell.is_empty() || cell == "-" || cell.trim_start_matches(['-', '+', '.']).starts_with(|c: char| c.is_ascii_digit());
+        let numeric = |cell: &String| {
+            cell.is_empty() || cell == "-" || cell.trim_start_matches(['-', '+', '.']).starts_with(|c: char| c.is_ascii_digit())
+        };
         column > 0 && !self.rows.is_empty() && self.rows.iter().all(|row| numeric(&row[column]))
     }
 
@@ -49,7 +51,8 @@ impl Table {
     }
 
     pub fn markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "));
+        let line =
+            |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "));
         let marks: Vec<String> = (0..self.head.len()).map(|c| if self.right(c) { "---:".into() } else { "---".into() }).collect();
         let mut text = line(&self.head) + &format!("|{}|\n", marks.join("|"));
         self.rows.iter().for_each(|row| text.push_str(&line(row)));
