@@ -58,7 +58,7 @@ fn bytes(text: &str) -> Result<usize, String> {
     };
     let number: f64 = digits.parse().map_err(|_| format!("`{text}` is not a number of bytes, such as 500M"))?;
     let total = number * factor;
-    if total >= 1.0 && total < 1e18 { Ok(total as usize) } else { Err("the limit must be at least 1 byte".to_owned()) }
+    if (1.0..1e18).contains(&total) { Ok(total as usize) } else { Err("the limit must be at least 1 byte".to_owned()) }
 }
 
 #[cfg(test)]

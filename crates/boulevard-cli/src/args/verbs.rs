@@ -181,7 +181,7 @@ pub struct CheckArgs {
 Examples:
   boulevard convert flowers.csv flowers.svm
   boulevard convert flowers.svm.gz flowers.arff
-  boulevard convert flowers.model flowers.libsvm-model --model libsvm
+  boulevard convert flowers.model flowers.libsvm-model --model libsvm --class-labels 1,2,3
   boulevard convert heart_scale.model heart.model --model native")]
 pub struct ConvertArgs {
     /// File to read
@@ -193,6 +193,9 @@ pub struct ConvertArgs {
     /// IN is a model; write it in this format
     #[arg(long, value_name = "FORMAT")]
     pub model: Option<ModelFormat>,
+    /// Whole numbers for the classes of a LIBSVM model whose names are not numbers, in the model's order
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "model", allow_negative_numbers = true)]
+    pub class_labels: Vec<i32>,
     /// The label is a real number
     #[arg(long)]
     pub regression: bool,

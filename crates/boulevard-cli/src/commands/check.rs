@@ -116,7 +116,7 @@ fn target_advice(data: &Dataset<'_>, equal: &[usize], say: &mut dyn FnMut(String
     if !rare.is_empty() && counts.len() > 1 {
         say(format!("rare classes: {}", listed(&rare)), "a plain machine may never say them; train with --class-weight balanced");
     }
-    if counts.iter().any(|&count| count == 1) {
+    if counts.contains(&1) {
         say("some classes have a single row".to_owned(), "they cannot be judged by cross-validation");
     }
 }

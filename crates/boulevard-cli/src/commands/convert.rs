@@ -35,7 +35,8 @@ fn model(args: &ConvertArgs, format: ModelFormat) -> Result<String> {
                 "{}: the model scales its columns, which a LIBSVM model cannot; scale the data with `boulevard scale` and train without --scale",
                 args.input.display()
             );
-            libsvm_text::write(&fitted.model, &args.output, &libsvm_text::WriteOptions::default())?;
+            let labels = (!args.class_labels.is_empty()).then(|| args.class_labels.clone());
+            libsvm_text::write(&fitted.model, &args.output, &libsvm_text::WriteOptions { labels })?;
         }
     }
     Ok(format!("model of kind {}, {} support vectors", fitted.model.kind(), fitted.support()))
