@@ -1,6 +1,21 @@
 //! Boulevard: support vector machines that are fast, exact to a certificate, and explain themselves.
 //!
 //! A boulevard is a wide street; a support vector machine looks for the widest street between classes.
+//!
+//! ```
+//! use boulevard::prelude::*;
+//!
+//! let data = boulevard::data::generate::banana(200, 0);
+//! let model = Svc { kernel: Kernel::rbf(1.0), ..Default::default() }.fit(&data)?;
+//! assert!(model.report().gap < 1e-6);
+//! let predicted = model.predict(&data.x)?;
+//! let right = predicted.codes().iter().zip(data.expect_classes()?.codes()).filter(|(a, b)| a == b).count();
+//! assert!(right > 170);
+//! # Ok::<(), boulevard::Error>(())
+//! ```
+//!
+//! Tables are in [`data`], kernels in [`kernel`], the machines in [`svm`]. Every fit can be watched and stopped through an
+//! [`observe::Context`]. The rooms and the reasons behind them are described in `docs/architecture.md`.
 
 mod atomic_file;
 pub mod check;
@@ -18,3 +33,12 @@ pub mod svm;
 pub mod validation;
 
 pub use error::{Error, Result};
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::data::{Categories, Dataset, Matrix, Target};
+    pub use crate::error::{Error, Result};
+    pub use crate::kernel::{Gamma, Kernel};
+    pub use crate::observe::{Context, StopReason};
+    pub use crate::svm::{ClassWeight, Learner, Model, Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
+}

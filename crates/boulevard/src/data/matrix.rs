@@ -198,7 +198,8 @@ impl<'a> Matrix<'a> {
     /// The rows in `rows`, as an owned table of the same kind.
     pub fn select(&self, rows: &[usize]) -> Matrix<'static> {
         fn gather<T: Clone>(dense: &Dense<'_, T>, rows: &[usize]) -> Dense<'static, T> {
-            let values: Vec<T> = rows.iter().flat_map(|&row| dense.row(row).iter().cloned()).collect();
+            let mut values: Vec<T> = Vec::with_capacity(rows.len() * dense.columns);
+            rows.iter().for_each(|&row| values.extend_from_slice(dense.row(row)));
             Dense { values: Cow::Owned(values), rows: rows.len(), columns: dense.columns }
         }
         match self {

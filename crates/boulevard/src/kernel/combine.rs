@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::rows::KernelRows;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
-use crate::simd::Real;
+use crate::simd::{Isa, Real};
 
 /// A matrix of kernel values that is already there.
 pub(super) struct GivenRows<'a> {
@@ -98,6 +98,68 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let chosen = columns.iter().map(|&c| self.chosen.as_ref().map_or(c, |chosen| chosen[c])).collect();
         Box::new(Self { values: self.values.clone(), rows: self.rows, columns: self.columns, chosen: Some(chosen) })
+    }
+}
+
+/// A whole kernel matrix, computed at once. For small problems that is cheaper than asking for rows one by one.
+pub(crate) struct GramRows {
+    values: Vec<f64>,
+    rows: usize,
+    columns: usize,
+    width: usize,
+    accuracy: f64,
+}
+
+impl GramRows {
+    /// Evaluates all of `kernel`.
+    pub(crate) fn new(kernel: &dyn KernelRows<f64>, isa: Isa) -> Self {
+        let (rows, columns) = (kernel.rows(), kernel.columns());
+        let width = columns.next_multiple_of(isa.lanes::<f64>());
+        let mut values = vec![0.0; rows * width];
+        let order: Vec<usize> = (0..rows).collect();
+        kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
+        Self { values, rows, columns, width, accuracy: kernel.accuracy() }
+    }
+
+    fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.width..(row + 1) * self.width]
+    }
+}
+
+impl KernelRows<f64> for GramRows {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [f64]]) {
+        for (&row, out) in rows.iter().zip(out) {
+            out[..columns.len()].copy_from_slice(&self.row(row)[columns.clone()]);
+        }
+    }
+
+    fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
+        let stride = sums.len() / outputs;
+        for (r, &row) in rows.iter().enumerate() {
+            let values = &self.row(row)[columns.clone()];
+            for (o, sums) in sums.chunks_exact_mut(stride).enumerate() {
+                let weight = weights[o * rows.len() + r];
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+            }
+        }
+    }
+
+    fn accuracy(&self) -> f64 {
+        self.accuracy
+    }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<f64> + 's> {
+        let width = columns.len();
+        let values = (0..self.rows).flat_map(|r| columns.iter().map(move |&c| self.row(r)[c])).collect();
+        Box::new(Self { values, rows: self.rows, columns: width, width, accuracy: self.accuracy })
     }
 }
 

@@ -13,5 +13,6 @@ mod sparse;
 mod tests;
 
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
+pub(crate) use combine::GramRows;
 pub(crate) use rows::SubsetRows;
 pub use rows::{KernelRows, cross, diagonal, rows};

@@ -282,7 +282,8 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let dimensions = self.queries.dimensions;
-        let values = columns.iter().flat_map(|&c| self.queries.row(c).iter().copied()).collect();
+        let mut values = Vec::with_capacity(columns.len() * dimensions);
+        columns.iter().for_each(|&c| values.extend_from_slice(self.queries.row(c)));
         let starts = columns.iter().map(|&c| self.queries.starts[c]).collect();
         let packed = Table { values, starts, dimensions }.pack(self.isa);
         Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self })

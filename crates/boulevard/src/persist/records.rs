@@ -63,6 +63,7 @@ pub(super) struct SvcRecord {
     parameters: Svc,
     classes: Vec<String>,
     support_counts: Vec<usize>,
+    iterations: Vec<u64>,
     machine: MachineRecord,
     feature_names: Option<Vec<String>>,
     #[serde(with = "Report")]
@@ -85,6 +86,7 @@ impl Stored for SvcModel {
             parameters: self.parameters.clone(),
             classes: self.classes.clone(),
             support_counts: self.support_counts.clone(),
+            iterations: self.iterations.clone(),
             machine: machine::store(&self.machine, "", arrays)?,
             feature_names: self.feature_names.clone(),
             report: self.report,
@@ -106,6 +108,7 @@ impl Stored for SvcModel {
             classes: record.classes,
             machine: machine::restore(record.machine, "", arrays)?,
             support_counts: record.support_counts,
+            iterations: record.iterations,
             calibration,
             feature_names: record.feature_names,
             report: record.report,
@@ -138,6 +141,7 @@ fn check_svc(model: &SvcModel) -> Result<()> {
         ("support counts, one per class", classes, model.support_counts.len()),
         ("support vectors of all classes", model.machine.len(), sum.unwrap_or(usize::MAX)),
         ("outputs of the machine", outputs, model.machine.outputs()),
+        ("step counts, one per output", outputs, model.iterations.len()),
         ("sigmoids, one per output", outputs, model.calibration.as_ref().map_or(outputs, |c| c.sigmoids.len())),
     ];
     for (what, expected, found) in facts {

@@ -44,12 +44,25 @@ impl<T: Real> Candidates<T> {
 
     /// The candidate with the smallest value, ties to the smaller sample.
     pub fn smallest(&self) -> Option<(T, usize)> {
-        self.iter().reduce(|best, next| if next.0 < best.0 || (next.0 == best.0 && next.1 < best.1) { next } else { best })
+        self.best(|a, b| a < b)
     }
 
     /// The candidate with the largest value, ties to the smaller sample.
     pub fn largest(&self) -> Option<(T, usize)> {
-        self.iter().reduce(|best, next| if next.0 > best.0 || (next.0 == best.0 && next.1 < best.1) { next } else { best })
+        self.best(|a, b| a > b)
+    }
+
+    #[inline(always)]
+    fn best(&self, better: impl Fn(T, T) -> bool) -> Option<(T, usize)> {
+        let (values, blocks) = (&self.values[..self.lanes], &self.blocks[..self.lanes]);
+        let mut best = None::<(T, T, usize)>;
+        for (lane, (&value, &block)) in values.iter().zip(blocks).enumerate() {
+            // In rising lanes a tie goes to the new lane only if its block is smaller.
+            if block >= T::default() && best.is_none_or(|(v, b, _)| better(value, v) || (value == v && block < b)) {
+                best = Some((value, block, lane));
+            }
+        }
+        best.map(|(value, block, lane)| (value, block.to_f64() as usize * self.lanes + lane))
     }
 }
 
@@ -65,12 +78,18 @@ pub struct Rules<'a, T> {
 }
 
 /// What [`update`] found.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Extremes<T: Real> {
     /// Per lane, the sample that may grow with the smallest gradient.
     pub up: Candidates<T>,
-    /// Per lane, the sample that may fall with the largest gradient.
-    pub low: Candidates<T>,
+    /// The largest gradient of a sample that may fall; minus infinity if none may.
+    pub low: T,
+}
+
+impl<T: Real> Default for Extremes<T> {
+    fn default() -> Self {
+        Self { up: Candidates::default(), low: T::from_f64(f64::NEG_INFINITY) }
+    }
 }
 
 /// `gradient += step_a row_a + step_b row_b`, then the extremes of the new gradient.
@@ -95,7 +114,7 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
             let infinity = simd.splat(T::from_f64(f64::INFINITY));
             let minus_infinity = simd.splat(T::from_f64(f64::NEG_INFINITY));
             let none = simd.splat(T::from_f64(-1.0));
-            let (mut up, mut up_block, mut low, mut low_block) = (infinity, none, minus_infinity, none);
+            let (mut up, mut up_block, mut low) = (infinity, none, minus_infinity);
             let (step_a, step_b) = (simd.splat(steps[0]), simd.splat(steps[1]));
             let (cost, gain) = (simd.splat(rules.kink), simd.splat(T::from_f64(-rules.kink.to_f64())));
             let (up_bit, low_bit) = (UP << rules.group_shift, LOW << rules.group_shift);
@@ -119,17 +138,16 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
                 let better = simd.and(simd.has_bit(status, up_bit), simd.less(up_value, up));
                 up = simd.select(better, up_value, up);
                 up_block = simd.select(better, block, up_block);
-                let better = simd.and(simd.has_bit(status, low_bit), simd.less(low, low_value));
-                low = simd.select(better, low_value, low);
-                low_block = simd.select(better, block, low_block);
+                low = simd.select(simd.has_bit(status, low_bit), simd.max(low, low_value), low);
                 block = simd.add(block, one);
             }
             let mut found = Extremes::default();
             simd.store(up, &mut found.up.values);
             simd.store(up_block, &mut found.up.blocks);
-            simd.store(low, &mut found.low.values);
-            simd.store(low_block, &mut found.low.blocks);
-            (found.up.lanes, found.low.lanes) = (S::LANES, S::LANES);
+            found.up.lanes = S::LANES;
+            let mut lows = [T::default(); MOST_LANES];
+            simd.store(low, &mut lows);
+            found.low = lows[..S::LANES].iter().copied().fold(found.low, |a, b| if b > a { b } else { a });
             found
         }
     }
@@ -147,26 +165,47 @@ pub struct First<'a, T> {
     pub gradient: T,
 }
 
+/// Kernel values of the samples with themselves.
+#[derive(Clone, Copy, Debug)]
+pub enum Diagonal<'a, T> {
+    /// The same for all, as for every kernel of distances: saves reading them.
+    Constant(T),
+    /// One per sample.
+    Each(&'a [T]),
+}
+
 /// For every lane the sample that may fall and promises the largest decrease of the objective together with `first` (which grows):
 /// `(g_t - g_first)^2 / (K_tt + K_first - 2 K_t,first)`.
-pub fn partner<T: Real>(isa: Isa, gradient: &[T], rules: Rules<'_, T>, first: First<'_, T>, diagonal: &[T], floor: T) -> Candidates<T> {
+pub fn partner<T: Real>(
+    isa: Isa,
+    gradient: &[T],
+    rules: Rules<'_, T>,
+    first: First<'_, T>,
+    diagonal: Diagonal<'_, T>,
+    floor: T,
+) -> Candidates<T> {
     struct Partner<'a, T> {
         gradient: &'a [T],
         rules: Rules<'a, T>,
         first: First<'a, T>,
-        diagonal: &'a [T],
+        diagonal: Diagonal<'a, T>,
         floor: T,
     }
     impl<T: Real> Job<T> for Partner<'_, T> {
         type Output = Candidates<T>;
         #[inline(always)]
         fn run<S: Simd<T>>(self, simd: S) -> Candidates<T> {
-            if self.rules.kink == T::default() { self.go::<S, false>(simd) } else { self.go::<S, true>(simd) }
+            match (self.rules.kink == T::default(), self.diagonal) {
+                (true, Diagonal::Constant(_)) => self.go::<S, false, true>(simd),
+                (true, Diagonal::Each(_)) => self.go::<S, false, false>(simd),
+                (false, Diagonal::Constant(_)) => self.go::<S, true, true>(simd),
+                (false, Diagonal::Each(_)) => self.go::<S, true, false>(simd),
+            }
         }
     }
     impl<T: Real> Partner<'_, T> {
         #[inline(always)]
-        fn go<S: Simd<T>, const KINK: bool>(self, simd: S) -> Candidates<T> {
+        fn go<S: Simd<T>, const KINK: bool, const CONSTANT: bool>(self, simd: S) -> Candidates<T> {
             let Self { gradient, rules, first, diagonal, floor } = self;
             let zero = simd.splat(T::default());
             let (mut best, mut best_block) = (zero, simd.splat(T::from_f64(-1.0)));
@@ -176,15 +215,23 @@ pub fn partner<T: Real>(isa: Isa, gradient: &[T], rules: Rules<'_, T>, first: Fi
             let low_bit = LOW << rules.group_shift;
             let mut block = zero;
             let parts = gradient.chunks_exact(S::LANES).zip(rules.status.chunks_exact(S::LANES));
-            let parts = parts.zip(first.row.chunks_exact(S::LANES).zip(diagonal.chunks_exact(S::LANES)));
+            // Where the diagonal is constant its slice is never read; the gradient stands in for its length.
+            let (constant, each) = match diagonal {
+                Diagonal::Constant(value) => (value, gradient),
+                Diagonal::Each(values) => (T::default(), values),
+            };
+            let constant = simd.add(own_diagonal, simd.splat(constant));
+            let parts = parts.zip(first.row.chunks_exact(S::LANES).zip(each.chunks_exact(S::LANES)));
             for ((gradient, status), (row, diagonal)) in parts {
                 let mut value = simd.load(gradient);
                 if KINK {
                     value = simd.add(value, simd.select(simd.has_bit(status, KINK_LOW), cost, gain));
                 }
                 let difference = simd.sub(value, own);
-                let curvature = simd.fma(minus_two, simd.load(row), simd.add(own_diagonal, simd.load(diagonal)));
-                let decrease = simd.div(simd.mul(difference, difference), simd.max(curvature, floor));
+                let both = if CONSTANT { constant } else { simd.add(own_diagonal, simd.load(diagonal)) };
+                let curvature = simd.fma(minus_two, simd.load(row), both);
+                // Good to four digits, which is plenty for a choice, at a fifth of a division's price.
+                let decrease = simd.mul(simd.mul(difference, difference), simd.reciprocal(simd.max(curvature, floor)));
                 let able = simd.and(simd.has_bit(status, low_bit), simd.less(zero, difference));
                 let better = simd.and(able, simd.less(best, decrease));
                 best = simd.select(better, decrease, best);

@@ -113,40 +113,56 @@ fn tile<T: Real, S: Simd<T>>(
 ) -> [S::V; TILE_ROWS] {
     let column_start = simd.load(panel_starts);
     let starts: &[T; TILE_ROWS] = query_starts.first_chunk().expect("a full group");
-    let mut sums: [S::V; TILE_ROWS] = std::array::from_fn(|r| simd.add(simd.splat(starts[r]), column_start));
+    // Four variables instead of an array: the compiler keeps an array of panels in memory.
+    let mut a = simd.add(simd.splat(starts[0]), column_start);
+    let mut b = simd.add(simd.splat(starts[1]), column_start);
+    let mut c = simd.add(simd.splat(starts[2]), column_start);
+    let mut d = simd.add(simd.splat(starts[3]), column_start);
     let groups = queries.as_chunks::<TILE_ROWS>().0;
     match formula.combine {
         Combine::Product => {
             for (query, columns) in groups.iter().zip(panel.chunks_exact(S::LANES)) {
                 let columns = simd.load(columns);
-                for r in 0..TILE_ROWS {
-                    sums[r] = simd.fma(simd.splat(query[r]), columns, sums[r]);
-                }
+                a = simd.fma(simd.splat(query[0]), columns, a);
+                b = simd.fma(simd.splat(query[1]), columns, b);
+                c = simd.fma(simd.splat(query[2]), columns, c);
+                d = simd.fma(simd.splat(query[3]), columns, d);
             }
         }
         Combine::Distance => {
             for (query, columns) in groups.iter().zip(panel.chunks_exact(S::LANES)) {
                 let columns = simd.load(columns);
-                for r in 0..TILE_ROWS {
-                    let query = simd.splat(query[r]);
-                    sums[r] = simd.add(sums[r], simd.max(simd.sub(query, columns), simd.sub(columns, query)));
-                }
+                a = simd.add(a, distance(simd, query[0], columns));
+                b = simd.add(b, distance(simd, query[1], columns));
+                c = simd.add(c, distance(simd, query[2], columns));
+                d = simd.add(d, distance(simd, query[3], columns));
             }
         }
         Combine::ChiSquared => {
-            let zero = simd.splat(T::default());
             for (query, columns) in groups.iter().zip(panel.chunks_exact(S::LANES)) {
                 let columns = simd.load(columns);
-                for r in 0..TILE_ROWS {
-                    let query = simd.splat(query[r]);
-                    let (difference, total) = (simd.sub(query, columns), simd.add(query, columns));
-                    let term = simd.div(simd.mul(difference, difference), total);
-                    sums[r] = simd.add(sums[r], simd.select(simd.less(zero, total), term, zero));
-                }
+                a = simd.add(a, chi_squared(simd, query[0], columns));
+                b = simd.add(b, chi_squared(simd, query[1], columns));
+                c = simd.add(c, chi_squared(simd, query[2], columns));
+                d = simd.add(d, chi_squared(simd, query[3], columns));
             }
         }
     }
-    finish_sums(simd, &formula.finish, sums)
+    finish_sums(simd, &formula.finish, [a, b, c, d])
+}
+
+#[inline(always)]
+fn distance<T: Real, S: Simd<T>>(simd: S, query: T, columns: S::V) -> S::V {
+    let query = simd.splat(query);
+    simd.max(simd.sub(query, columns), simd.sub(columns, query))
+}
+
+#[inline(always)]
+fn chi_squared<T: Real, S: Simd<T>>(simd: S, query: T, columns: S::V) -> S::V {
+    let (query, zero) = (simd.splat(query), simd.splat(T::default()));
+    let (difference, total) = (simd.sub(query, columns), simd.add(query, columns));
+    let term = simd.div(simd.mul(difference, difference), total);
+    simd.select(simd.less(zero, total), term, zero)
 }
 
 #[inline(always)]
@@ -164,59 +180,80 @@ fn power<T: Real, S: Simd<T>>(simd: S, base: S::V, degree: u32) -> S::V {
     result
 }
 
+/// Finishes the sums of a tile. The choice is made once per tile; every arm is written out for its four panels.
 #[inline(always)]
-fn finish_sums<T: Real, S: Simd<T>>(simd: S, finish: &Finish<T>, mut sums: [S::V; TILE_ROWS]) -> [S::V; TILE_ROWS] {
-    let number = |value: f64| simd.splat(T::from_f64(value));
-    match *finish {
-        Finish::Identity => {}
-        Finish::Exp2 => {
-            // Rounding can lift the exponent of two equal rows just above zero; a kernel value above 1 would make eta negative.
-            for sum in &mut sums {
-                *sum = simd.exp2(simd.min(*sum, number(0.0)));
-            }
-        }
-        Finish::Exp2Negated => {
-            for sum in &mut sums {
-                *sum = simd.exp2(simd.sub(number(0.0), *sum));
-            }
-        }
-        Finish::Power { scale, shift, degree } => {
-            for sum in &mut sums {
-                *sum = power(simd, simd.fma(*sum, simd.splat(scale), simd.splat(shift)), degree);
-            }
-        }
-        Finish::Tanh { scale, shift } => {
-            // tanh |a| = (1 - e) / (1 + e), e = exp(-2 |a|)
-            let (zero, one, exponent) = (number(0.0), number(1.0), number(-2.0 * std::f64::consts::LOG2_E));
-            for sum in &mut sums {
-                let a = simd.fma(*sum, simd.splat(scale), simd.splat(shift));
-                let negated = simd.sub(zero, a);
-                let e = simd.exp2(simd.mul(simd.max(a, negated), exponent));
-                let size = simd.div(simd.sub(one, e), simd.add(one, e));
-                *sum = simd.select(simd.less(a, zero), simd.sub(zero, size), size);
-            }
-        }
-        Finish::Epanechnikov { scale, degree } => {
-            for sum in &mut sums {
-                let square = simd.max(simd.mul(*sum, number(-2.0)), number(0.0));
-                let base = simd.max(simd.sub(number(1.0), simd.mul(square, simd.splat(scale))), number(0.0));
-                *sum = power(simd, base, degree);
-            }
-        }
-        Finish::Multiquadric { scale, shift } => {
-            for sum in &mut sums {
-                let square = simd.max(simd.mul(*sum, number(-2.0)), number(0.0));
-                *sum = simd.sqrt(simd.fma(square, simd.splat(scale), simd.splat(shift)));
-            }
-        }
-        Finish::InverseMultiquadric { scale, shift } => {
-            for sum in &mut sums {
-                let square = simd.max(simd.mul(*sum, number(-2.0)), number(0.0));
-                *sum = simd.div(number(1.0), simd.sqrt(simd.fma(square, simd.splat(scale), simd.splat(shift))));
-            }
-        }
+fn finish_sums<T: Real, S: Simd<T>>(simd: S, finish: &Finish<T>, [a, b, c, d]: [S::V; TILE_ROWS]) -> [S::V; TILE_ROWS] {
+    macro_rules! four {
+        ($one:expr) => {
+            [$one(simd, a), $one(simd, b), $one(simd, c), $one(simd, d)]
+        };
+        ($one:expr, $($argument:expr),+) => {
+            [$one(simd, a, $($argument),+), $one(simd, b, $($argument),+), $one(simd, c, $($argument),+), $one(simd, d, $($argument),+)]
+        };
     }
-    sums
+    match *finish {
+        Finish::Identity => [a, b, c, d],
+        Finish::Exp2 => four!(exp2),
+        Finish::Exp2Negated => four!(exp2_negated),
+        Finish::Power { scale, shift, degree } => four!(shifted_power, scale, shift, degree),
+        Finish::Tanh { scale, shift } => four!(tanh, scale, shift),
+        Finish::Epanechnikov { scale, degree } => four!(epanechnikov, scale, degree),
+        Finish::Multiquadric { scale, shift } => four!(multiquadric, scale, shift),
+        Finish::InverseMultiquadric { scale, shift } => four!(inverse_multiquadric, scale, shift),
+    }
+}
+
+#[inline(always)]
+fn number<T: Real, S: Simd<T>>(simd: S, value: f64) -> S::V {
+    simd.splat(T::from_f64(value))
+}
+
+#[inline(always)]
+fn exp2<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
+    // Rounding can lift the exponent of two equal rows just above zero; a kernel value above 1 would make eta negative.
+    simd.exp2(simd.min(sum, number(simd, 0.0)))
+}
+
+#[inline(always)]
+fn exp2_negated<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
+    simd.exp2(simd.sub(number(simd, 0.0), sum))
+}
+
+#[inline(always)]
+fn shifted_power<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T, degree: u32) -> S::V {
+    power(simd, simd.fma(sum, simd.splat(scale), simd.splat(shift)), degree)
+}
+
+#[inline(always)]
+fn tanh<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
+    // tanh |a| = (1 - e) / (1 + e), e = exp(-2 |a|)
+    let (zero, one, exponent) = (number(simd, 0.0), number(simd, 1.0), number(simd, -2.0 * std::f64::consts::LOG2_E));
+    let a = simd.fma(sum, simd.splat(scale), simd.splat(shift));
+    let e = simd.exp2(simd.mul(simd.max(a, simd.sub(zero, a)), exponent));
+    let size = simd.div(simd.sub(one, e), simd.add(one, e));
+    simd.select(simd.less(a, zero), simd.sub(zero, size), size)
+}
+
+/// The squared distance from `-square / 2`, kept from falling below zero by rounding.
+#[inline(always)]
+fn square<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
+    simd.max(simd.mul(sum, number(simd, -2.0)), number(simd, 0.0))
+}
+
+#[inline(always)]
+fn epanechnikov<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, degree: u32) -> S::V {
+    let base = simd.sub(number(simd, 1.0), simd.mul(square(simd, sum), simd.splat(scale)));
+    power(simd, simd.max(base, number(simd, 0.0)), degree)
+}
+
+#[inline(always)]
+fn multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
+    simd.sqrt(simd.fma(square(simd, sum), simd.splat(scale), simd.splat(shift)))
+}
+
+#[inline(always)]
+fn inverse_multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
+    simd.div(number(simd, 1.0), multiquadric(simd, sum, scale, shift))
 }
 
 /// Writes kernel values: row `r` of the group into `out[r]`, for all panels. Every `out[r]` has room for all columns.
@@ -245,6 +282,14 @@ pub fn fill<T: Real>(isa: Isa, formula: &Formula<T>, queries: Queries<'_, T>, pa
         }
     }
     T::dispatch(isa, Fill { formula, queries, panels, out });
+}
+
+#[inline(always)]
+fn weighted<T: Real, S: Simd<T>>(simd: S, weight: &[T; TILE_ROWS], values: &[S::V; TILE_ROWS], sum: S::V) -> S::V {
+    let sum = simd.fma(simd.splat(weight[0]), values[0], sum);
+    let sum = simd.fma(simd.splat(weight[1]), values[1], sum);
+    let sum = simd.fma(simd.splat(weight[2]), values[2], sum);
+    simd.fma(simd.splat(weight[3]), values[3], sum)
 }
 
 /// Adds weighted sums of kernel rows: `sums[o * columns + c] += sum_r weights[o, r] K[r, c]`.
@@ -286,9 +331,7 @@ pub fn weigh<T: Real>(
                             let query = &queries.values[g * group..(g + 1) * group];
                             let values = tile(simd, formula, query, &queries.starts[g * TILE_ROWS..], panel, starts);
                             let weight: &[T; TILE_ROWS] = weights[g * TILE_ROWS..].first_chunk().expect("a full group");
-                            for r in 0..TILE_ROWS {
-                                sum = simd.fma(simd.splat(weight[r]), values[r], sum);
-                            }
+                            sum = weighted(simd, weight, &values, sum);
                         }
                         simd.store(sum, &mut partial);
                     } else {
@@ -298,10 +341,7 @@ pub fn weigh<T: Real>(
                             let values = tile(simd, formula, query, &queries.starts[g * TILE_ROWS..], panel, starts);
                             let of_group = &weights[g * outputs * TILE_ROWS..(g + 1) * outputs * TILE_ROWS];
                             for (weight, sum) in of_group.as_chunks::<TILE_ROWS>().0.iter().zip(partial.chunks_exact_mut(S::LANES)) {
-                                let mut total = simd.load(sum);
-                                for r in 0..TILE_ROWS {
-                                    total = simd.fma(simd.splat(weight[r]), values[r], total);
-                                }
+                                let total = weighted(simd, weight, &values, simd.load(sum));
                                 simd.store(total, sum);
                             }
                         }

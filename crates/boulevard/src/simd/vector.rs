@@ -112,6 +112,8 @@ pub trait Simd<T: Real>: Copy {
     fn div(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a * b + c`
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// Roughly `1 / a` (relative error below 0.0004).
+    fn reciprocal(self, a: Self::V) -> Self::V;
     /// The smaller of two.
     fn min(self, a: Self::V, b: Self::V) -> Self::V;
     /// The larger of two.
@@ -178,6 +180,10 @@ macro_rules! portable {
             #[inline(always)]
             fn div(self, a: Self::V, b: Self::V) -> Self::V {
                 std::array::from_fn(|i| a[i] / b[i])
+            }
+            #[inline(always)]
+            fn reciprocal(self, a: Self::V) -> Self::V {
+                std::array::from_fn(|i| 1.0 / a[i])
             }
             // Two roundings: a fused operation without hardware support would be a slow library call.
             #[inline(always)]
@@ -263,10 +269,47 @@ mod x86 {
         job.run(Avx2(()))
     }
 
+    /// The registers of a panel one by one, written out: a closure would not get the target features and stay a call.
+    macro_rules! each {
+        (2, $i:ident, $value:expr) => {
+            [
+                {
+                    let $i = 0;
+                    $value
+                },
+                {
+                    let $i = 1;
+                    $value
+                },
+            ]
+        };
+        (4, $i:ident, $value:expr) => {
+            [
+                {
+                    let $i = 0;
+                    $value
+                },
+                {
+                    let $i = 1;
+                    $value
+                },
+                {
+                    let $i = 2;
+                    $value
+                },
+                {
+                    let $i = 3;
+                    $value
+                },
+            ]
+        };
+    }
+
     macro_rules! x86 {
         (
-            $token:ty, $scalar:ty, $register:ty, registers $count:literal, lanes $lanes:literal, mask $mask:ty;
+            $token:ty, $scalar:ty, $register:ty, registers $count:tt, lanes $lanes:literal, mask $mask:ty;
             $set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fma:ident $min:ident $max:ident $sqrt:ident;
+            reciprocal: |$rv:ident| $reciprocal:expr;
             exp2: |$e:ident| $exp2:expr;
             less: |$la:ident, $lb:ident| $less:expr;
             and: |$aa:ident, $ab:ident| $and:expr;
@@ -289,7 +332,7 @@ mod x86 {
                 fn load(self, from: &[$scalar]) -> Self::V {
                     let from = &from[..$count * $lanes];
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $loadu(from.as_ptr().add(i * $lanes)) })
+                    each!($count, i, unsafe { $loadu(from.as_ptr().add(i * $lanes)) })
                 }
                 #[inline(always)]
                 fn store(self, value: Self::V, to: &mut [$scalar]) {
@@ -302,46 +345,54 @@ mod x86 {
                 #[inline(always)]
                 fn add(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $add(a[i], b[i]) })
+                    each!($count, i, unsafe { $add(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn sub(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $sub(a[i], b[i]) })
+                    each!($count, i, unsafe { $sub(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn mul(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $mul(a[i], b[i]) })
+                    each!($count, i, unsafe { $mul(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn div(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $div(a[i], b[i]) })
+                    each!($count, i, unsafe { $div(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $fma(a[i], b[i], c[i]) })
+                    each!($count, i, unsafe { $fma(a[i], b[i], c[i]) })
+                }
+                #[inline(always)]
+                fn reciprocal(self, a: Self::V) -> Self::V {
+                    each!($count, i, {
+                        let $rv = a[i];
+                        // SAFETY: see above.
+                        unsafe { $reciprocal }
+                    })
                 }
                 #[inline(always)]
                 fn min(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $min(a[i], b[i]) })
+                    each!($count, i, unsafe { $min(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn max(self, a: Self::V, b: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $max(a[i], b[i]) })
+                    each!($count, i, unsafe { $max(a[i], b[i]) })
                 }
                 #[inline(always)]
                 fn sqrt(self, a: Self::V) -> Self::V {
                     // SAFETY: see above.
-                    std::array::from_fn(|i| unsafe { $sqrt(a[i]) })
+                    each!($count, i, unsafe { $sqrt(a[i]) })
                 }
                 #[inline(always)]
                 fn exp2(self, a: Self::V) -> Self::V {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let $e = a[i];
                         // SAFETY: see above.
                         unsafe { $exp2 }
@@ -349,7 +400,7 @@ mod x86 {
                 }
                 #[inline(always)]
                 fn less(self, a: Self::V, b: Self::V) -> Self::M {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($la, $lb) = (a[i], b[i]);
                         // SAFETY: see above.
                         unsafe { $less }
@@ -358,7 +409,7 @@ mod x86 {
                 #[inline(always)]
                 #[allow(unused_unsafe)]
                 fn and(self, a: Self::M, b: Self::M) -> Self::M {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($aa, $ab) = (a[i], b[i]);
                         // SAFETY: see above.
                         unsafe { $and }
@@ -366,7 +417,7 @@ mod x86 {
                 }
                 #[inline(always)]
                 fn select(self, mask: Self::M, a: Self::V, b: Self::V) -> Self::V {
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($sm, $sa, $sb) = (mask[i], a[i], b[i]);
                         // SAFETY: see above.
                         unsafe { $select }
@@ -375,7 +426,7 @@ mod x86 {
                 #[inline(always)]
                 fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M {
                     let bytes = &bytes[..$count * $lanes];
-                    std::array::from_fn(|i| {
+                    each!($count, i, {
                         let ($bp, $bb) = (&bytes[i * $lanes..(i + 1) * $lanes], bit);
                         // SAFETY: see above.
                         unsafe { $bits }
@@ -401,6 +452,7 @@ mod x86 {
     x86! {
         Avx512, f32, __m512, registers 4, lanes 16, mask __mmask16;
         _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_fmadd_ps _mm512_min_ps _mm512_max_ps _mm512_sqrt_ps;
+        reciprocal: |a| _mm512_rcp14_ps(a);
         exp2: |a| {
             let a = _mm512_max_ps(a, _mm512_set1_ps(f32::EXP2_LOW));
             // a - floor(a): rounding mode 1 (down), no fraction bits kept
@@ -416,6 +468,7 @@ mod x86 {
     x86! {
         Avx512, f64, __m512d, registers 4, lanes 8, mask __mmask8;
         _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_fmadd_pd _mm512_min_pd _mm512_max_pd _mm512_sqrt_pd;
+        reciprocal: |a| _mm512_rcp14_pd(a);
         exp2: |a| {
             let a = _mm512_max_pd(a, _mm512_set1_pd(f64::EXP2_LOW));
             let rest = _mm512_reduce_pd::<0x01>(a);
@@ -430,6 +483,7 @@ mod x86 {
     x86! {
         Avx2, f32, __m256, registers 2, lanes 8, mask __m256;
         _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_fmadd_ps _mm256_min_ps _mm256_max_ps _mm256_sqrt_ps;
+        reciprocal: |a| _mm256_rcp_ps(a);
         exp2: |a| {
             let a = _mm256_max_ps(a, _mm256_set1_ps(f32::EXP2_LOW));
             let whole = _mm256_floor_ps(a);
@@ -450,6 +504,7 @@ mod x86 {
     x86! {
         Avx2, f64, __m256d, registers 2, lanes 4, mask __m256d;
         _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_fmadd_pd _mm256_min_pd _mm256_max_pd _mm256_sqrt_pd;
+        reciprocal: |a| _mm256_div_pd(_mm256_set1_pd(1.0), a);
         exp2: |a| {
             let a = _mm256_max_pd(a, _mm256_set1_pd(f64::EXP2_LOW));
             let whole = _mm256_floor_pd(a);

@@ -17,7 +17,7 @@ use crate::error::Result;
 /// Free variables up to which a factorisation is cheap beside the steps before it.
 const MOST_FREE: usize = 700;
 /// Samples up to which the free variables' rows are cheap.
-const MOST_SAMPLES: usize = 4000;
+const MOST_SAMPLES: usize = 600;
 const MOST_ROUNDS: usize = 12;
 
 /// Improves `b` and its gradient if it can.

@@ -4,8 +4,10 @@ use super::certificate::certify;
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::polish::polish;
 use super::single;
-use super::smo::{Engine, Limits, Outcome};
-use super::source::KernelSource;
+use super::smo::{Budget, Engine, Limits, Outcome};
+use super::source::{KernelSource, SMALL};
+use std::sync::Mutex;
+
 use crate::error::{Error, Result};
 use crate::observe::{Context, StopReason};
 use crate::parallel::{self, Crew};
@@ -13,12 +15,15 @@ use crate::simd::Real;
 
 /// Single precision stops this much below the tolerance, to make up for its rounding.
 const MARGIN: f64 = 0.97;
+/// The estimated rounding error may be at most this share of the tolerance; beyond it the gradient is computed anew.
+const WIDEST_MARGIN: f64 = 0.1;
 /// The kernel's rounding error in single precision may be at most this share of the tolerance.
 const SINGLE_SHARE: f64 = 0.02;
 /// Exact gradients after which single precision is given up.
 const CORRECTIONS: usize = 4;
-/// Problems up to this size are solved in double precision from the start: they are cheap, and exact at once.
-const SMALL: usize = 600;
+/// Problems up to this size that could not be polished get more steps, to this share of the tolerance.
+const REFINE_UP_TO: usize = 300;
+const REFINED: f64 = 1e-7;
 /// Bytes for kernel rows if nobody says otherwise.
 const DEFAULT_CACHE: usize = 200 << 20;
 
@@ -37,24 +42,26 @@ impl<'a> Solver<'a> {
     /// A solver with room for `cache` bytes of kernel rows (200 MiB if none is given, and never more than the context allows).
     pub fn new(source: &'a dyn KernelSource, cache: Option<usize>, context: &Context<'a>) -> Result<Self> {
         let n = source.len();
-        let smallest = 16 * n.max(64) * size_of::<f64>();
-        let cache = cache.unwrap_or(DEFAULT_CACHE).min(context.memory.unwrap_or(usize::MAX));
-        if let Some(allowed) = context.memory
-            && allowed < smallest
-        {
-            return Err(Error::Memory { what: "the smallest kernel row cache", needed: smallest, allowed });
+        let mut cache = cache.unwrap_or(DEFAULT_CACHE);
+        if let Some(allowed) = context.memory {
+            // Gradients, bounds and statuses beside the tables, and room for a few rows.
+            let (fixed, rows) = (source.table_bytes().saturating_add(96 * n), 16 * n.max(64) * size_of::<f64>());
+            if allowed < fixed.saturating_add(rows) {
+                return Err(Error::Memory { what: "the packed table and the smallest kernel row cache", needed: fixed.saturating_add(rows), allowed });
+            }
+            cache = cache.min(allowed - fixed);
         }
         let threads = if n < 1000 { 1 } else { context.threads };
         Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })
     }
 
-    /// Bytes of rows that pay: with few features a row is cheaper to compute again than to write to memory for the first time.
-    fn budget(&self, width: usize) -> usize {
+    /// Bytes for rows: with few features a row is cheaper to compute twice than to write to memory for the first time.
+    fn budget(&self, width: usize) -> Budget {
         let n = self.source.len();
         let whole = n.saturating_mul(n).saturating_mul(width);
         let share = 0.25 + 0.75 * ((self.source.dimensions() as f64 - 50.0) / 50.0).clamp(0.0, 1.0);
-        let useful = if n <= 4096 { whole } else { (whole as f64 * share) as usize };
-        self.cache.min(useful)
+        let first = if n <= 4096 { whole } else { (whole as f64 * share) as usize };
+        Budget { first: self.cache.min(first), most: self.cache.min(whole) }
     }
 
     /// Solves one problem.
@@ -64,9 +71,12 @@ impl<'a> Solver<'a> {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
-        let mut gradient = if b.iter().any(|&v| v != 0.0) { self.exact_gradient(problem, &b)? } else { problem.linear.to_vec() };
+        let mut gradient = problem.linear.to_vec();
+        let warm = b.iter().any(|&v| v != 0.0);
+        let stopped = if warm { self.exact_gradient(problem, &b, &mut gradient)? } else { None };
         let mut iterations = 0;
-        let stop = match problem.equality {
+        let mut stop = match problem.equality {
+            _ if stopped.is_some() => stopped.unwrap_or_default(),
             Equality::Free => single::descend(
                 self.source.double()?,
                 &self.diagonal,
@@ -81,6 +91,7 @@ impl<'a> Solver<'a> {
         };
         if options.polish && matches!(stop, StopReason::Converged) {
             polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
+            stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations)?;
         }
         let certificate = certify(problem, &b, &gradient);
         Ok(DualSolution {
@@ -95,6 +106,28 @@ impl<'a> Solver<'a> {
         })
     }
 
+    /// Small problems whose free variables have no unique solution (equal rows, both halves of a sample in nu-regression) cannot be
+    /// polished: some more steps make them nearly as exact.
+    fn refine(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+    ) -> Result<StopReason> {
+        let tolerance = REFINED * options.tolerance;
+        let small = problem.len() <= REFINE_UP_TO && !matches!(problem.equality, Equality::Free);
+        if !small || certify(problem, b, gradient).violation <= tolerance {
+            return Ok(StopReason::Converged);
+        }
+        let most = (*iterations + 50 * problem.len() as u64).min(options.max_iterations.unwrap_or(u64::MAX));
+        let finer = Options { tolerance, max_iterations: Some(most), ..*options };
+        let stop = self.pairs(problem, &finer, b, gradient, iterations)?;
+        // Running out of these extra steps is no failure: the tolerance asked for was reached before.
+        Ok(if stop == StopReason::MaxIterations { StopReason::Converged } else { stop })
+    }
+
     /// Pair steps until the true violation is within the tolerance.
     fn pairs(
         &mut self,
@@ -105,22 +138,26 @@ impl<'a> Solver<'a> {
         iterations: &mut u64,
     ) -> Result<StopReason> {
         if self.single_is_enough(problem, options)? {
+            let mut target = MARGIN * options.tolerance;
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
-                let outcome = self.run_single(problem, options, b, gradient, iterations)?;
-                let now = self.single.as_mut().expect("it just ran").gradient();
-                if let (Some(now), Outcome::Stopped(reason)) = (&now, outcome) {
-                    gradient.clone_from(now);
+                let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
+                let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
+                if let Outcome::Stopped(reason) = outcome {
                     return Ok(reason);
                 }
-                *gradient = match now {
-                    Some(now) if outcome == Outcome::Reached && rounding(b, &now, *iterations) <= (1.0 - MARGIN) * options.tolerance => {
-                        *gradient = now;
+                let error = rounding(b, gradient, *iterations);
+                if whole && outcome == Outcome::Reached {
+                    if target + error <= options.tolerance {
                         return Ok(StopReason::Converged);
                     }
-                    _ => self.exact_gradient(problem, b)?,
-                };
-                if let Outcome::Stopped(reason) = outcome {
+                    if error <= WIDEST_MARGIN * options.tolerance {
+                        // A few more steps are cheaper than the exact gradient.
+                        target = options.tolerance - error;
+                        continue;
+                    }
+                }
+                if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
                     return Ok(reason);
                 }
                 if certify(problem, b, gradient).violation <= options.tolerance {
@@ -134,24 +171,15 @@ impl<'a> Solver<'a> {
         }
         loop {
             let outcome = self.run_double(problem, options, b, gradient, iterations)?;
-            let engine = self.double.as_mut().expect("it just ran");
-            let shrunk = match engine.gradient() {
-                Some(now) => {
-                    *gradient = now;
-                    false
-                }
-                None => true,
-            };
-            if shrunk {
-                *gradient = self.exact_gradient(problem, b)?;
+            let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
+            if let Outcome::Stopped(reason) = outcome {
+                return Ok(reason);
             }
-            match outcome {
-                Outcome::Stopped(reason) => return Ok(reason),
-                Outcome::Stuck => return Ok(StopReason::Converged),
-                Outcome::Reached if !shrunk || certify(problem, b, gradient).violation <= options.tolerance => {
-                    return Ok(StopReason::Converged);
-                }
-                Outcome::Reached => {}
+            if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
+                return Ok(reason);
+            }
+            if whole || outcome == Outcome::Stuck || certify(problem, b, gradient).violation <= options.tolerance {
+                return Ok(StopReason::Converged);
             }
         }
     }
@@ -178,11 +206,12 @@ impl<'a> Solver<'a> {
         &mut self,
         problem: &DualProblem<'_>,
         options: &Options,
+        target: f64,
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
     ) -> Result<Outcome> {
-        let limits = self.limits(problem, options, MARGIN * options.tolerance);
+        let limits = self.limits(problem, options, target);
         let budget = self.budget(size_of::<f32>());
         let (rows, threads) = (self.source.single()?, self.crew.threads());
         let engine =
@@ -210,29 +239,45 @@ impl<'a> Solver<'a> {
         Ok(engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context))
     }
 
-    /// `K b + linear` in double precision.
-    fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {
+    /// Sets `gradient` to `K b + linear` in double precision; `Some` reason, and `gradient` as it was, if it was stopped.
+    fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<Option<StopReason>> {
         let rows = self.source.double()?;
         let support: Vec<usize> = (0..b.len()).filter(|&i| b[i] != 0.0).collect();
         let weights: Vec<f64> = support.iter().map(|&i| b[i]).collect();
-        let lanes = self.context.isa.lanes::<f64>();
-        let part = problem.len().div_ceil(4 * self.crew.threads()).next_multiple_of(lanes);
-        let parts = parallel::map(self.crew.threads(), problem.len().div_ceil(part), |p| {
-            let columns = p * part..((p + 1) * part).min(problem.len());
+        let (lanes, threads, n) = (self.context.isa.lanes::<f64>(), self.crew.threads(), problem.len());
+        // Parts of a few milliseconds, so that a stop is noticed soon.
+        let work = support.len().max(1) * (self.source.dimensions() + 20);
+        let part = n.div_ceil(4 * threads).min((1 << 28) / work + 1).next_multiple_of(lanes);
+        let parts = n.div_ceil(part);
+        let stopped = Mutex::new(None);
+        let sums = parallel::map(threads, parts, |p| {
+            if stopped.lock().expect("no panic while it is held").is_some() {
+                return Vec::new();
+            }
+            let columns = p * part..((p + 1) * part).min(n);
             let mut sums = vec![0.0; columns.len().next_multiple_of(lanes)];
             rows.weigh(&support, &weights, 1, columns.clone(), &mut sums);
             sums.truncate(columns.len());
+            if let Some(reason) = self.context.step("exact gradient", p, parts) {
+                *stopped.lock().expect("no panic while it is held") = Some(reason);
+            }
             sums
         });
-        let mut gradient = parts.concat();
-        gradient.iter_mut().zip(problem.linear).for_each(|(g, q)| *g += q);
-        Ok(gradient)
+        let reason = stopped.into_inner().expect("no thread panicked");
+        if reason.is_none() || sums.iter().all(|sums| !sums.is_empty()) {
+            *gradient = sums.concat();
+            gradient.iter_mut().zip(problem.linear).for_each(|(g, q)| *g += q);
+        }
+        Ok(reason)
     }
 }
 
-/// How wrong the gradient may be after `iterations` steps in single precision: rounding of the steps and of the kernel, both random.
+/// How wrong the gradient may be after `iterations` steps in single precision.
+///
+/// Roundings of the steps add up like a random walk with the gradient's typical size (the factor is four standard deviations of a uniform
+/// rounding error), those of the kernel like one with the coefficients' size.
 fn rounding(b: &[f64], gradient: &[f64], iterations: u64) -> f64 {
     let size = b.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let largest = gradient.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
-    f32::ROUNDING * ((iterations as f64).sqrt() * largest + 2.0 * size)
+    let typical = (gradient.iter().map(|v| v * v).sum::<f64>() / gradient.len() as f64).sqrt();
+    f32::ROUNDING * (2.3 * (iterations as f64).sqrt() * typical + 2.0 * size)
 }

@@ -5,9 +5,12 @@ use std::sync::OnceLock;
 
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::kernel::{self, Kernel, KernelRows, SubsetRows};
+use crate::kernel::{self, GramRows, Kernel, KernelRows, SubsetRows};
 use crate::observe::Context;
-use crate::simd::Real;
+use crate::simd::{Isa, Real};
+
+/// Problems up to this size are solved in double precision from the whole kernel matrix: they are cheap, and exact at once.
+pub(super) const SMALL: usize = 600;
 
 /// The kernel matrix of one set of samples.
 pub trait KernelSource: Sync {
@@ -25,6 +28,10 @@ pub trait KernelSource: Sync {
     fn double(&self) -> Result<&dyn KernelRows<f64>>;
     /// Features per sample, for the choice between keeping and recomputing rows.
     fn dimensions(&self) -> usize;
+    /// Bytes that packed tables take, in both precisions and both layouts.
+    fn table_bytes(&self) -> usize {
+        self.len().saturating_mul(self.dimensions()).saturating_mul(2 * (size_of::<f32>() + size_of::<f64>()))
+    }
 }
 
 type Lazy<'a, T> = OnceLock<Box<dyn KernelRows<T> + 'a>>;
@@ -69,6 +76,7 @@ impl<'a> TableKernel<'a> {
             diagonal: samples.iter().map(|&s| diagonal[s]).collect(),
             single: OnceLock::new(),
             double: OnceLock::new(),
+            isa: self.context.isa,
         })
     }
 }
@@ -79,7 +87,8 @@ pub struct SubsetKernel<'a> {
     samples: Vec<usize>,
     diagonal: Vec<f64>,
     single: OnceLock<SubsetRows<'a, f32>>,
-    double: OnceLock<SubsetRows<'a, f64>>,
+    double: Lazy<'a, f64>,
+    isa: Isa,
 }
 
 impl KernelSource for SubsetKernel<'_> {
@@ -98,7 +107,10 @@ impl KernelSource for SubsetKernel<'_> {
 
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
         let whole = self.whole.double()?;
-        Ok(self.double.get_or_init(|| SubsetRows::new(whole, &self.samples)))
+        get(&self.double, || {
+            let rows = SubsetRows::new(whole, &self.samples);
+            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&rows, self.isa)) } else { Box::new(rows) })
+        })
     }
 
     fn dimensions(&self) -> usize {
@@ -120,11 +132,24 @@ impl KernelSource for TableKernel<'_> {
     }
 
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
-        get(&self.double, || kernel::rows(&self.kernel, self.x, &self.context))
+        get(&self.double, || {
+            let rows = kernel::rows(&self.kernel, self.x, &self.context)?;
+            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&*rows, self.context.isa)) } else { rows })
+        })
     }
 
     fn dimensions(&self) -> usize {
         self.x.columns()
+    }
+
+    fn table_bytes(&self) -> usize {
+        let values = match self.x {
+            Matrix::Sparse(csr) if self.x.columns() > 512 => csr.values().len().saturating_mul(2),
+            // A given matrix is read where it is.
+            _ if matches!(self.kernel, Kernel::Precomputed) => 0,
+            x => x.rows().saturating_mul(x.columns()),
+        };
+        values.saturating_mul(2 * (size_of::<f32>() + size_of::<f64>()))
     }
 }
 

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::learner::Learner;
 use super::machine::pairs;
 use super::svc::Svc;
-use crate::data::{Categories, Dataset, split};
+use crate::data::split::Split;
+use crate::data::{Categories, Dataset};
 use crate::error::Result;
 use crate::observe::Context;
 
@@ -185,12 +186,11 @@ pub(super) fn consistent(probabilities: &mut [f64], predicted: usize) {
 pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
     let classes = data.expect_classes()?;
     let plain = Svc { calibrate: false, ..svc.clone() };
-    let smallest = classes.counts().into_iter().filter(|&count| count > 0).min().unwrap_or(0);
     let count = classes.names().len();
     let outputs = if count > 2 && svc.multiclass == super::Multiclass::OneVsRest { count } else { count * (count - 1) / 2 };
     let mut values = vec![f64::NAN; data.len() * outputs];
     // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
-    let folds = if smallest < 2 { Vec::new() } else { split::stratified_k_fold(classes, FOLDS.min(data.len()), svc.seed)? };
+    let folds = folds_by_content(data, classes, svc.seed).unwrap_or_default();
     for (done, fold) in folds.iter().enumerate() {
         context.step("calibrate", done, FOLDS);
         let train = select(data, &plain, &fold.train);
@@ -207,12 +207,55 @@ pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) ->
             values[row * outputs..(row + 1) * outputs].copy_from_slice(raw);
         }
     }
-    if values.iter().any(|v| v.is_nan()) {
+    let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
+    if values.iter().enumerate().any(|(i, v)| v.is_nan() && weighs(i / outputs)) {
         let model = plain.fit_in(data, context)?;
         let raw = model.raw_values(&data.x, context)?;
         values.iter_mut().zip(raw).filter(|(v, _)| v.is_nan()).for_each(|(v, raw)| *v = raw);
     }
     Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+}
+
+/// Stratified folds that depend on what rows hold, not on their order or number: equal rows of a class share a fold, rows that weigh
+/// nothing have none. So a weight of 2 means the same as having the row twice. `None` if a class has a single distinct row.
+fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Option<Vec<Split>> {
+    let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
+    let mut keys: Vec<(u32, u64, usize)> =
+        (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content(data, row, seed), row)).collect();
+    keys.sort_unstable();
+    let mut fold_of = vec![None; data.len()];
+    let (mut next, mut distinct) = (0, vec![0; classes.names().len()]);
+    for (place, &(class, key, row)) in keys.iter().enumerate() {
+        if place == 0 || (keys[place - 1].0, keys[place - 1].1) != (class, key) {
+            next += 1;
+            distinct[class as usize] += 1;
+        }
+        fold_of[row] = Some((next - 1) % FOLDS);
+    }
+    if distinct.contains(&1) {
+        return None;
+    }
+    let part = |fold: usize, inside: bool| (0..data.len()).filter(|&row| fold_of[row].is_some_and(|f| (f == fold) == inside)).collect();
+    Some((0..FOLDS.min(next)).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect())
+}
+
+/// A number that stands for a row's values, the same for dense and sparse rows.
+fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
+    let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
+    let mut mix = |word: u64| {
+        // The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+        state = (state ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        state ^= state >> 31;
+    };
+    data.x.for_each(row, |column, value| {
+        if value != 0.0 {
+            mix(column as u64);
+            mix(value.to_bits());
+        }
+    });
+    state
 }
 
 fn select(data: &Dataset<'_>, svc: &Svc, rows: &[usize]) -> Dataset<'static> {

@@ -14,6 +14,9 @@ const CHUNK: usize = 16_384;
 /// Prediction runs in single precision when its rounding is at most this share of the tolerance the model was solved to.
 const SINGLE_SHARE: f64 = 0.1;
 
+/// Machines with at most this many support vectors always predict in double precision: they are cheap, and their solver was exact.
+const EXACT_UP_TO: usize = 600;
+
 /// How coefficients belong to outputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,6 +78,9 @@ impl KernelMachine {
     }
 
     fn evaluate_chunk(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        if self.len() <= EXACT_UP_TO {
+            return Ok(self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context));
+        }
         let single = kernel::cross::<f32>(&self.kernel, &self.vectors, &self.support, x, context)?;
         let outputs = self.coefficients.len() / self.len().max(1);
         let size = (0..outputs).map(|o| self.coefficients[o * self.len()..(o + 1) * self.len()].iter().map(|c| c * c).sum::<f64>().sqrt());

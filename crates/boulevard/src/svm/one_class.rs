@@ -86,6 +86,9 @@ impl Learner for OneClass {
     }
 }
 
+/// Decision values below this share of the offset are rounding: the sample lies on the border.
+const ROUNDING: f64 = 1e-12;
+
 /// A fitted one-class machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneClassModel {
@@ -113,7 +116,11 @@ impl Model for OneClassModel {
 
     fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
         self.check_input(x)?;
-        self.machine.evaluate(x, context)
+        let mut values = self.machine.evaluate(x, context)?;
+        // Support vectors lie on the border: rounding must not decide which side they are on.
+        let rounding = ROUNDING * self.machine.intercepts[0].abs();
+        values.iter_mut().filter(|value| value.abs() <= rounding).for_each(|value| *value = 0.0);
+        Ok(values)
     }
 
     fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<bool>> {

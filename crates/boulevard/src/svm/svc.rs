@@ -5,6 +5,7 @@
 //! C-SVC    min 1/2 b'Kb - y'b,   sum b = 0,                       0 <= y_i b_i <= C_i        C_i = C * sample weight * class weight
 //! nu-SVC   min 1/2 b'Kb,         sum over each class = nu W / 2,  0 <= y_i b_i <= w_i        then divided by the margin found
 //! ```
+//! With class weights nu-SVC is the C-SVC whose C is that of the nu-SVC without them (one over the margin found).
 //! (Cortes and Vapnik 1995; Schoelkopf et al. 2000; the form with per-sample bounds as in LIBSVM.)
 
 use std::time::Instant;
@@ -183,12 +184,9 @@ impl Svc {
             }
             Penalty::Nu(nu) => {
                 let side = |sign: f64| signs.iter().zip(weights).filter(|(y, _)| **y == sign).map(|(_, w)| w).sum::<f64>();
-                let share = nu * weights.iter().sum::<f64>() / 2.0;
-                let most = side(1.0).min(side(-1.0));
-                if share > most {
-                    let allowed = 2.0 * most / weights.iter().sum::<f64>();
-                    return Err(check::complaint("Svc", "nu", format!("at most {allowed:.6} for these class sizes"), nu));
-                }
+                let (plus, minus) = (side(1.0), side(-1.0));
+                // `fit_in` refused what is not feasible for two classes; one nu for many pairs means the largest that is.
+                let share = (nu * (plus + minus) / 2.0).min(plus).min(minus);
                 let (lower, upper) = sample_bounds(signs, weights);
                 let linear = vec![0.0; signs.len()];
                 let second: Vec<bool> = signs.iter().map(|y| *y < 0.0).collect();
@@ -206,6 +204,11 @@ impl Svc {
                 let [plus, minus] = solution.offsets;
                 let r = 0.5 * (plus - minus);
                 let scale = if r > 0.0 { 1.0 / r } else { 1.0 };
+                if factors.iter().any(|&f| f != 1.0) {
+                    // The same machine is the C-SVC with C = 1 / r: class weights are factors of that C.
+                    let equivalent = Self { penalty: Penalty::C(scale), ..self.clone() };
+                    return equivalent.solve_binary(solver, signs, weights, factors, None);
+                }
                 let coefficients = solution.coefficients.iter().map(|b| b * scale).collect();
                 Ok(Binary { coefficients, intercept: -0.5 * (plus + minus) * scale, solution })
             }
@@ -264,7 +267,7 @@ impl Svc {
         count: usize,
         source: &TableKernel<'_>,
         context: &Context<'_>,
-    ) -> Result<(KernelMachine, Vec<usize>, FitReport)> {
+    ) -> Result<(KernelMachine, Vec<usize>, Vec<u64>, FitReport)> {
         let (fits, report) = self.fit_pairs(classes, count, source, context)?;
         let n = classes.rows.len();
         // Coefficients of every sample against every other class; support vectors are those with one that is not zero.
@@ -284,7 +287,8 @@ impl Svc {
         let order = by_class.concat();
         let coefficients = (0..count - 1).flat_map(|o| order.iter().map(|&s| table[o * n + s]).collect::<Vec<_>>()).collect();
         let machine = self.machine(data, classes, &order, coefficients, Layout::Pairs(counts.clone()), intercepts, source);
-        Ok((machine, counts, report))
+        let iterations = fits.iter().map(|fit| fit.as_ref().map_or(0, |pair| pair.fit.solution.iterations)).collect();
+        Ok((machine, counts, iterations, report))
     }
 
     fn one_vs_rest(
@@ -294,8 +298,9 @@ impl Svc {
         count: usize,
         source: &TableKernel<'_>,
         context: &Context<'_>,
-    ) -> Result<(KernelMachine, Vec<usize>, FitReport)> {
+    ) -> Result<(KernelMachine, Vec<usize>, Vec<u64>, FitReport)> {
         let n = classes.rows.len();
+        let mut iterations = vec![0; count];
         let mut report = FitReport::default();
         let (mut table, mut intercepts) = (vec![0.0; count * n], vec![0.0; count]);
         // One solver for all classes: they share its kernel rows.
@@ -310,6 +315,7 @@ impl Svc {
             let fit = self.solve_binary(&mut solver, &signs, &classes.weights, &factors, None)?;
             table[class * n..(class + 1) * n].copy_from_slice(&fit.coefficients);
             intercepts[class] = fit.intercept;
+            iterations[class] = fit.solution.iterations;
             report.add(&fit.solution);
         }
         let is_support = |sample: &usize| (0..count).any(|o| table[o * n + sample] != 0.0);
@@ -317,7 +323,7 @@ impl Svc {
         let order = by_class.concat();
         let coefficients = (0..count).flat_map(|o| order.iter().map(|&s| table[o * n + s]).collect::<Vec<_>>()).collect();
         let machine = self.machine(data, classes, &order, coefficients, Layout::Full, intercepts, source);
-        Ok((machine, by_class.iter().map(Vec::len).collect(), report))
+        Ok((machine, by_class.iter().map(Vec::len).collect(), iterations, report))
     }
 
     fn machine(
@@ -348,6 +354,17 @@ impl Svc {
 struct PairFit {
     samples: Vec<usize>,
     fit: Binary,
+}
+
+/// Fails if the smaller of two classes cannot hold half of `nu`, class weights aside.
+fn feasible(nu: f64, classes: &Classes) -> Result<()> {
+    let side = |class: u32| classes.codes.iter().zip(&classes.weights).filter(|(code, _)| **code == class).map(|(_, w)| w).sum::<f64>();
+    let (first, second) = (side(0), side(1));
+    let allowed = 2.0 * first.min(second) / (first + second);
+    if nu > allowed * (1.0 + 1e-12) {
+        return Err(check::complaint("Svc", "nu", format!("at most {allowed:.6} for these class sizes"), nu));
+    }
+    Ok(())
 }
 
 /// A feasible start for the nu machines: each side's samples in order, filled to their bounds until the share is used up.
@@ -391,12 +408,17 @@ impl Learner for Svc {
         data.validate()?;
         let names = data.expect_classes()?.names().to_vec();
         let classes = Classes::new(data, &self.class_weight)?;
+        if let Penalty::Nu(nu) = self.penalty
+            && names.len() == 2
+        {
+            feasible(nu, &classes)?;
+        }
         let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
         let all = classes.rows.len() == data.len();
         let x = if all { None } else { Some(kernel.rows_of(&data.x, &classes.rows)) };
         let x = x.as_ref().unwrap_or(&data.x);
         let source = TableKernel::new(&kernel, x, context);
-        let (machine, support_counts, report) = match self.multiclass {
+        let (machine, support_counts, iterations, report) = match self.multiclass {
             // Two classes are one machine either way.
             Multiclass::OneVsRest if names.len() > 2 => self.one_vs_rest(data, &classes, names.len(), &source, context)?,
             _ => self.one_vs_one(data, &classes, names.len(), &source, context)?,
@@ -406,6 +428,7 @@ impl Learner for Svc {
             classes: names,
             machine,
             support_counts,
+            iterations,
             calibration: None,
             feature_names: data.feature_names.clone(),
             report: report.finish(start, classes.rows.len()),
@@ -429,6 +452,8 @@ pub struct SvcModel {
     pub machine: KernelMachine,
     /// Support vectors of each class.
     pub support_counts: Vec<usize>,
+    /// Steps of each output's problem.
+    pub iterations: Vec<u64>,
     /// Probabilities, where they were fitted.
     pub calibration: Option<Calibration>,
     /// Feature names, where the training table had them.
@@ -490,6 +515,17 @@ impl SvcModel {
             result.extend(row);
         }
         Ok(result)
+    }
+
+    /// Fits probabilities to a model that was fitted without them; `data` is the table it learnt from.
+    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        data.validate()?;
+        self.check_input(&data.x)?;
+        if data.expect_classes()?.names() != self.classes {
+            return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
+        }
+        self.calibration = Some(calibrate(&self.parameters, data, context)?);
+        Ok(())
     }
 
     /// The place of pair `(i, j)`, `i < j`, among the outputs.

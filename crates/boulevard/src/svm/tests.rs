@@ -44,7 +44,11 @@ fn weights_are_repeated_rows_and_zero_is_absence() {
     let repeated: Vec<usize> = (0..90).flat_map(|i| std::iter::repeat_n(i, i % 4)).collect();
     for kernel in [Kernel::default(), Kernel::Linear, Kernel::poly(2, 0.5, 1.0)] {
         for multiclass in [Multiclass::OneVsOne, Multiclass::OneVsRest] {
-            for penalty in [Penalty::C(2.0), Penalty::Nu(0.2)] {
+            for penalty in [Penalty::C(2.0), Penalty::Nu(0.6)] {
+                if multiclass == Multiclass::OneVsRest && matches!(penalty, Penalty::Nu(_)) {
+                    // One class against two thirds: such a nu is not feasible.
+                    continue;
+                }
                 let svc = Svc { kernel: kernel.clone(), multiclass, penalty, solver: tight(), ..Svc::default() };
                 let a = svc.fit(&data.clone().with_weights(weights.clone())).unwrap();
                 let b = svc.fit(&data.select(&repeated)).unwrap();
@@ -153,12 +157,12 @@ fn probabilities_are_calibrated() {
 #[test]
 fn nu_bounds_the_errors_and_the_support_vectors() {
     let data = generate::two_gaussians(400, 5, 2, 1.5);
-    let model = Svc { penalty: Penalty::Nu(0.4), solver: tight(), ..Svc::default() }.fit(&data).unwrap();
-    assert!(model.machine.len() as f64 >= 0.4 * 400.0 - 1e-6);
+    let model = Svc { penalty: Penalty::Nu(0.7), solver: tight(), ..Svc::default() }.fit(&data).unwrap();
+    assert!(model.machine.len() as f64 >= 0.7 * 400.0 - 1e-6);
     let codes = data.expect_classes().unwrap().codes();
     let margins = model.decision_values(&data.x).unwrap();
     let errors = margins.iter().zip(codes).filter(|(f, y)| (if **y == 1 { **f } else { -**f }) < 1.0 - 1e-6).count();
-    assert!(errors as f64 <= 0.4 * 400.0 + 1e-6, "{errors}");
+    assert!(errors as f64 <= 0.7 * 400.0 + 1e-6, "{errors}");
     let outside = OneClass { nu: 0.2, solver: tight(), ..OneClass::default() }.fit(&data).unwrap();
     let out = outside.decision_values(&data.x).unwrap().iter().filter(|&&f| f < -1e-7).count();
     assert!(out as f64 <= 0.2 * 400.0 + 1e-6, "{out}");
@@ -172,7 +176,12 @@ fn bad_input_is_named() {
         message(Svc { penalty: Penalty::C(-1.0), ..Svc::default() }.fit(&data)),
         "parameter `c` of Svc must be positive and finite, got -1"
     );
-    assert!(message(Svc { penalty: Penalty::Nu(0.99), ..Svc::default() }.fit(&data)).contains("for these class sizes"));
+    let uneven: Vec<String> = (0..30).map(|i| if i < 3 { "rare" } else { "common" }.to_string()).collect();
+    let uneven = Dataset::classes(data.x.clone(), Categories::from_names(&uneven));
+    assert_eq!(
+        message(Svc { penalty: Penalty::Nu(0.5), ..Svc::default() }.fit(&uneven)),
+        "parameter `nu` of Svc must be at most 0.200000 for these class sizes, got 0.5"
+    );
     assert!(message(Svc { kernel: Kernel::Rbf { gamma: Gamma::Value(-1.0) }, ..Svc::default() }.fit(&data)).contains("`gamma`"));
     let one = Dataset::classes(data.x.clone(), Categories::from_names(&["x"; 30]));
     assert_eq!(message(Svc::default().fit(&one)), "classification needs at least two classes, found only `x`");

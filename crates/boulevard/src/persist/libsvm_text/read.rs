@@ -69,6 +69,7 @@ pub(super) fn parse(bytes: &[u8], options: &ReadOptions) -> Result<AnyModel> {
             classes: facts.names,
             machine,
             support_counts: facts.counts,
+            iterations: vec![0; outputs],
             calibration: facts.calibration,
             feature_names: None,
             report,

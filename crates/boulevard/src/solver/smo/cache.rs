@@ -5,6 +5,8 @@
 const NONE: u32 = u32::MAX;
 /// A row used within this many steps is not given up.
 const RECENT: u64 = 200;
+/// Evictions per slot before a cache takes all the memory it may.
+const PATIENCE: usize = 3;
 
 pub(super) struct Cache {
     slot_of_row: Vec<u32>,
@@ -13,11 +15,15 @@ pub(super) struct Cache {
     /// Next slot to look at for eviction.
     hand: usize,
     slots: usize,
+    /// Slots it may grow to.
+    most: usize,
+    evicted: usize,
 }
 
 impl Cache {
-    pub(super) fn new(rows: usize, slots: usize) -> Self {
-        Self { slot_of_row: vec![NONE; rows], row_of_slot: Vec::new(), used: Vec::new(), hand: 0, slots }
+    /// Starts with `slots` and grows to `most` when rows are computed again and again.
+    pub(super) fn new(rows: usize, slots: usize, most: usize) -> Self {
+        Self { slot_of_row: vec![NONE; rows], row_of_slot: Vec::new(), used: Vec::new(), hand: 0, slots, most, evicted: 0 }
     }
 
     /// Slots in use.
@@ -27,7 +33,8 @@ impl Cache {
 
     /// Allows more slots.
     pub(super) fn grow(&mut self, slots: usize) {
-        self.slots = self.slots.max(slots.min(self.slot_of_row.len()));
+        self.most = self.most.max(slots.min(self.slot_of_row.len()));
+        self.slots = self.most;
     }
 
     pub(super) fn contains(&self, row: usize) -> bool {
@@ -46,6 +53,9 @@ impl Cache {
     /// A slot for `row`, which is not there yet. Rows used at step `now` itself are never given up for it.
     pub(super) fn insert(&mut self, row: usize, now: u64) -> usize {
         debug_assert!(!self.contains(row));
+        if self.row_of_slot.len() == self.slots && self.evicted > PATIENCE * self.slots {
+            self.slots = self.most;
+        }
         if self.row_of_slot.len() < self.slots {
             self.slot_of_row[row] = self.row_of_slot.len() as u32;
             self.row_of_slot.push(row as u32);
@@ -63,6 +73,7 @@ impl Cache {
                 break slot;
             }
         };
+        self.evicted += 1;
         self.slot_of_row[self.row_of_slot[slot] as usize] = NONE;
         self.row_of_slot[slot] = row as u32;
         self.slot_of_row[row] = slot as u32;
@@ -77,7 +88,7 @@ mod tests {
 
     #[test]
     fn old_rows_go_first_and_recent_ones_stay() {
-        let mut cache = Cache::new(10, 2);
+        let mut cache = Cache::new(10, 2, 2);
         assert_eq!((cache.insert(3, 0), cache.insert(4, 0)), (0, 1));
         assert_eq!(cache.find(3, 300), Some(0));
         assert_eq!(cache.insert(5, 300), 1);

@@ -16,6 +16,7 @@ mod cache;
 mod segment;
 
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use self::cache::Cache;
 use self::segment::{Block, Segment};
@@ -25,7 +26,7 @@ use crate::kernel::KernelRows;
 use crate::observe::{Context, Progress, StopReason};
 use crate::parallel::Crew;
 use crate::simd::Real;
-use crate::simd::sweep::{KINK_LOW, KINK_UP, LOW, SECOND_GROUP_SHIFT, UP};
+use crate::simd::sweep::{Candidates, KINK_LOW, KINK_UP, LOW, SECOND_GROUP_SHIFT, UP};
 
 /// Rows computed together: the one that is missing and likely next ones. Eight were measured slower on two threads.
 const BLOCK_ROWS: usize = 4;
@@ -37,6 +38,10 @@ const SPLIT_FROM: usize = 3000;
 const FEWEST_SLOTS: usize = 2 * BLOCK_ROWS + 2;
 /// Compaction is worth its cost when at least this share of the columns goes.
 const SHRINK_SHARE: f64 = 0.25;
+
+/// How often the context is asked whether to go on, and the steps between two looks at the clock.
+const ASK_EVERY: Duration = Duration::from_millis(10);
+const CLOCK_EVERY: u64 = 16;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +74,16 @@ pub(super) struct Engine<'a, T: Real> {
     lanes: usize,
     floor: f64,
     dimensions: usize,
-    budget: usize,
+    budget: Budget,
+}
+
+/// Bytes for kernel rows.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    /// To begin with.
+    pub first: usize,
+    /// When rows have to be computed again too often.
+    pub most: usize,
 }
 
 impl<'a, T: Real> Engine<'a, T> {
@@ -77,7 +91,7 @@ impl<'a, T: Real> Engine<'a, T> {
         kernel: &'a dyn KernelRows<T>,
         diagonal: &[f64],
         dimensions: usize,
-        budget: usize,
+        budget: Budget,
         threads: usize,
         context: &Context<'_>,
     ) -> Self {
@@ -86,11 +100,14 @@ impl<'a, T: Real> Engine<'a, T> {
         // Segments are fixed by the number of threads, but no result depends on where they are cut.
         let parts = if n < SPLIT_FROM { 1 } else { threads };
         let part = n.div_ceil(parts).next_multiple_of(lanes);
-        let slots = (budget / (n.next_multiple_of(lanes) * size_of::<T>()).max(1)).clamp(FEWEST_SLOTS, n.max(FEWEST_SLOTS));
+        let row = (n.next_multiple_of(lanes) * size_of::<T>()).max(1);
+        let slots = |bytes: usize| (bytes / row).clamp(FEWEST_SLOTS, n.max(FEWEST_SLOTS));
+        let (first_slots, slots) = (slots(budget.first), slots(budget.most));
         let mut segments = Vec::new();
         for first in (0..n).step_by(part.max(1)) {
             let columns = first..(first + part).min(n);
             let mut segment = Segment::new(columns.clone(), lanes, slots);
+            segment.constant_diagonal = diagonal.iter().all(|v| *v == diagonal[0]);
             segment.diagonal.iter_mut().zip(&diagonal[columns]).for_each(|(to, &v)| *to = T::from_f64(v));
             segments.push(Mutex::new(segment));
         }
@@ -100,7 +117,7 @@ impl<'a, T: Real> Engine<'a, T> {
             restricted: None,
             samples: (0..n).collect(),
             segments,
-            cache: Cache::new(n, slots),
+            cache: Cache::new(n, first_slots, slots),
             clock: 0,
             lanes,
             floor: (T::ROUNDING * 8.0 * largest).max(1e-12),
@@ -134,13 +151,15 @@ impl<'a, T: Real> Engine<'a, T> {
         }
     }
 
-    /// The gradient as the run left it; `None` for samples that were left out.
-    pub(super) fn gradient(&mut self) -> Option<Vec<f64>> {
-        if self.restricted.is_some() {
-            return None;
+    /// Writes the gradient as the run left it; `false` if samples were left out, whose entries stay as they were.
+    pub(super) fn read_gradient(&mut self, gradient: &mut [f64]) -> bool {
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            for (place, position) in segment.columns.clone().enumerate() {
+                gradient[self.samples[position]] = segment.gradient[place].to_f64();
+            }
         }
-        let segments = self.segments.iter_mut().map(|segment| segment.get_mut().expect("not poisoned"));
-        Some(segments.flat_map(|segment| segment.gradient[..segment.columns.len()].iter().map(|v| v.to_f64())).collect())
+        self.restricted.is_none()
     }
 
     /// Takes steps from the loaded state until the tolerance, a limit or a dead end; `b` follows.
@@ -156,8 +175,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let kink = T::from_f64(problem.kink);
         let (isa, parts) = (context.isa, self.segments.len());
-        // About a hundred questions a second, whatever a pass costs.
-        let ask_every = (1u64 << 26) / (self.samples.len() as u64 + 20_000);
+        let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
         let first_iteration = *iterations;
         let segments = &self.segments;
@@ -171,7 +189,8 @@ impl<'a, T: Real> Engine<'a, T> {
                 return Outcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
-            if done % ask_every == ask_every - 1 {
+            if done % CLOCK_EVERY == CLOCK_EVERY - 1 && asked.elapsed() >= ASK_EVERY {
+                asked = Instant::now();
                 let progress = Progress {
                     stage: "solve",
                     done: *iterations,
@@ -204,7 +223,8 @@ impl<'a, T: Real> Engine<'a, T> {
     fn choose(&mut self, groups: usize) -> Option<Choice<T>> {
         let mut best: Option<Choice<T>> = None;
         for group in 0..groups {
-            let (mut up, mut low) = (None::<(T, usize)>, None::<T>);
+            let nothing = T::from_f64(f64::NEG_INFINITY);
+            let (mut up, mut low) = (None::<(T, usize)>, nothing);
             for segment in &mut self.segments {
                 let segment = segment.get_mut().expect("not poisoned");
                 if let Some((value, place)) = segment.extremes[group].up.smallest()
@@ -212,13 +232,14 @@ impl<'a, T: Real> Engine<'a, T> {
                 {
                     up = Some((value, segment.columns.start + place));
                 }
-                if let Some((value, _)) = segment.extremes[group].low.largest()
-                    && low.is_none_or(|best| value > best)
-                {
-                    low = Some(value);
+                if segment.extremes[group].low > low {
+                    low = segment.extremes[group].low;
                 }
             }
-            let (Some((up, position)), Some(low)) = (up, low) else { continue };
+            let Some((up, position)) = up else { continue };
+            if low == nothing {
+                continue;
+            }
             let violation = low.to_f64() - up.to_f64();
             if best.as_ref().is_none_or(|best| violation > best.violation) {
                 best = Some(Choice { group, position, slope: up, violation, least_up: up.to_f64(), most_low: low.to_f64() });
@@ -242,8 +263,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let i = choice.position;
         let sample_i = self.samples[i];
 
-        let ahead = self.likely(|segment| segment.extremes[choice.group].up, true);
-        let (slot_i, block) = self.request(sample_i, &ahead);
+        let (slot_i, block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
         let diagonal_i = {
             let segment = self.segment(i);
             segment.diagonal[i - segment.columns.start]
@@ -267,8 +287,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let Some((_, j)) = best else { return false };
         let sample_j = self.samples[j];
 
-        let ahead = self.likely(|segment| segment.partners, false);
-        let (slot_j, block) = self.request(sample_j, &ahead);
+        let (slot_j, block) = self.request(sample_j, |segment| &segment.partners, false);
         let segment = self.segment(j);
         let (k_ij, k_jj, g_j) = {
             let place = j - segment.columns.start;
@@ -296,41 +315,37 @@ impl<'a, T: Real> Engine<'a, T> {
         step_i != 0.0 || step_j != 0.0
     }
 
-    /// The samples of the best lanes, best first, that are worth computing ahead.
-    fn likely(&mut self, candidates: impl Fn(&Segment<T>) -> crate::simd::sweep::Candidates<T>, smallest: bool) -> Vec<usize> {
-        if self.samples.len() * self.dimensions < AHEAD_FROM {
-            return Vec::new();
+    /// The slot of a row, and the rows to compute first if it is not there: it and the best of `candidates`.
+    fn request(&mut self, sample: usize, candidates: impl Fn(&Segment<T>) -> &Candidates<T>, smallest: bool) -> (usize, Block) {
+        let mut block = Block::default();
+        if let Some(slot) = self.cache.find(sample, self.clock) {
+            return (slot, block);
         }
+        let slot = self.cache.insert(sample, self.clock);
+        block.push(sample, slot);
+        if self.samples.len() * self.dimensions >= AHEAD_FROM {
+            for other in self.likely(candidates, smallest) {
+                let slot = self.cache.insert(other, self.clock);
+                block.push(other, slot);
+            }
+        }
+        (slot, block)
+    }
+
+    /// Samples of the best lanes whose rows are missing.
+    fn likely(&mut self, candidates: impl Fn(&Segment<T>) -> &Candidates<T>, smallest: bool) -> Vec<usize> {
         let mut found: Vec<(f64, usize)> = Vec::new();
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
-            let start = segment.columns.start;
             for (value, place) in candidates(segment).iter() {
-                let sample = self.samples[start + place];
+                let sample = self.samples[segment.columns.start + place];
                 if !self.cache.contains(sample) {
                     found.push((if smallest { value.to_f64() } else { -value.to_f64() }, sample));
                 }
             }
         }
-        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        found.truncate(BLOCK_ROWS);
-        found.into_iter().map(|(_, sample)| sample).collect()
-    }
-
-    /// The slot of a row, and the rows to compute first if it is not there.
-    fn request(&mut self, sample: usize, ahead: &[usize]) -> (usize, Block) {
-        let mut block = Block { samples: Vec::new(), slots: Vec::new() };
-        if let Some(slot) = self.cache.find(sample, self.clock) {
-            return (slot, block);
-        }
-        let slot = self.cache.insert(sample, self.clock);
-        block.samples.push(sample);
-        block.slots.push(slot);
-        for &other in ahead.iter().filter(|&&other| other != sample).take(BLOCK_ROWS - 1) {
-            block.samples.push(other);
-            block.slots.push(self.cache.insert(other, self.clock));
-        }
-        (slot, block)
+        found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        found.into_iter().take(BLOCK_ROWS - 1).map(|(_, sample)| sample).collect()
     }
 
     /// Leaves out columns at a bound whose slope says that they stay there. `true` if columns went.

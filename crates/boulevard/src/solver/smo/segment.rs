@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::kernel::KernelRows;
-use crate::simd::sweep::{self, Candidates, Extremes, First, Rules, SECOND_GROUP_SHIFT};
+use crate::simd::sweep::{self, Candidates, Diagonal, Extremes, First, Rules, SECOND_GROUP_SHIFT};
 use crate::simd::{Isa, Real};
 
 pub(super) struct Segment<T: Real> {
@@ -13,6 +13,8 @@ pub(super) struct Segment<T: Real> {
     /// See [`sweep`]; padding has status 0 and so is never chosen.
     pub status: Vec<u8>,
     pub diagonal: Vec<T>,
+    /// Whether every sample of the whole problem has the same diagonal.
+    pub constant_diagonal: bool,
     /// Its part of every cached row, one slot after the other.
     arena: Vec<T>,
     /// Extremes of the last update, per group.
@@ -21,9 +23,17 @@ pub(super) struct Segment<T: Real> {
 }
 
 /// Rows to compute before a pass: samples and the slots they go to.
+#[derive(Default)]
 pub(super) struct Block {
-    pub samples: Vec<usize>,
-    pub slots: Vec<usize>,
+    samples: Vec<usize>,
+    slots: Vec<usize>,
+}
+
+impl Block {
+    pub(super) fn push(&mut self, sample: usize, slot: usize) {
+        self.samples.push(sample);
+        self.slots.push(slot);
+    }
 }
 
 impl<T: Real> Segment<T> {
@@ -34,8 +44,9 @@ impl<T: Real> Segment<T> {
             gradient: vec![T::default(); width],
             status: vec![0; width],
             diagonal: vec![T::default(); width],
-            // Zeroed pages come from the system untouched: memory is taken when rows are written.
-            arena: vec![T::default(); width * slots],
+            constant_diagonal: false,
+            // Room without content: memory is taken when rows are written, and never moved.
+            arena: Vec::with_capacity(width * slots),
             extremes: [Extremes::default(); 2],
             partners: Candidates::default(),
         }
@@ -46,7 +57,7 @@ impl<T: Real> Segment<T> {
     }
 
     pub(super) fn slots(&self) -> usize {
-        self.arena.len() / self.width().max(1)
+        self.arena.capacity() / self.width().max(1)
     }
 
     fn slot(&self, slot: usize) -> &[T] {
@@ -68,6 +79,10 @@ impl<T: Real> Segment<T> {
         let mut order: Vec<usize> = (0..block.slots.len()).collect();
         order.sort_unstable_by_key(|&i| block.slots[i]);
         let samples: Vec<usize> = order.iter().map(|&i| block.samples[i]).collect();
+        let needed = (block.slots[*order.last().expect("not empty, checked above")] + 1) * width;
+        if self.arena.len() < needed {
+            self.arena.resize(needed, T::default());
+        }
         let mut out = Vec::with_capacity(order.len());
         let (mut rest, mut passed) = (&mut self.arena[..], 0);
         for &i in &order {
@@ -105,13 +120,15 @@ impl<T: Real> Segment<T> {
     pub(super) fn partner(&mut self, isa: Isa, kink: T, group: usize, slot: usize, diagonal: T, gradient: T, floor: T) {
         let rules = Rules { status: &self.status, kink, group_shift: group as u32 * SECOND_GROUP_SHIFT };
         let first = First { row: self.slot(slot), diagonal, gradient };
-        self.partners = sweep::partner(isa, &self.gradient, rules, first, &self.diagonal, floor);
+        let diagonal = if self.constant_diagonal { Diagonal::Constant(diagonal) } else { Diagonal::Each(&self.diagonal) };
+        self.partners = sweep::partner(isa, &self.gradient, rules, first, diagonal, floor);
     }
 
     /// Keeps only the columns `keep` (rising places within the segment), in all cached rows too, and moves to `columns`.
     pub(super) fn compact(&mut self, keep: &[usize], columns: Range<usize>, lanes: usize, filled_slots: usize) {
         let (old, new) = (self.width(), columns.len().next_multiple_of(lanes));
-        for slot in 0..filled_slots {
+        // A slot may be promised to a row that this segment has not computed yet.
+        for slot in 0..filled_slots.min(self.arena.len() / old) {
             for (to, &from) in keep.iter().enumerate() {
                 self.arena[slot * new + to] = self.arena[slot * old + from];
             }

@@ -1,0 +1,39 @@
+"""Support vector machines that are fast, exact to a certificate, and explain themselves.
+
+Drop-in classes for :mod:`sklearn.svm`, written in Rust.
+
+>>> from boulevard import SVC
+>>> from boulevard.datasets import make_banana
+>>> X, y = make_banana(200, random_state=0)
+>>> clf = SVC(C=10).fit(X, y)
+>>> bool(clf.score(X, y) > 0.8)
+True
+"""
+
+from . import datasets, exceptions, model_selection
+from ._core import __version__
+from ._files import load
+from ._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+__all__ = [
+    "SVC",
+    "SVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "__version__",
+    "datasets",
+    "exceptions",
+    "load",
+    "model_selection",
+    "plot",
+]
+
+
+def __getattr__(name):
+    # Plots need matplotlib, which not everybody has.
+    if name == "plot":
+        import importlib
+
+        return importlib.import_module(".plot", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,111 @@
+"""Models from files in boulevard's own format."""
+
+import json
+import os
+
+import numpy as np
+
+from . import _core
+from ._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _KERNELS
+from .exceptions import FileFormatError
+
+__all__ = ["load"]
+
+
+def load(path):
+    """Load a model that was saved with ``save``, by the command line, or by the Rust library.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator : estimator instance
+        A fitted estimator of the class that fits the file; class labels are numbers if all names are.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import boulevard
+    >>> clf = boulevard.SVC().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.save(os.path.join(folder, "model"))
+    ...     again = boulevard.load(os.path.join(folder, "model"))
+    >>> again.predict([[0.9]])
+    array(['yes'], dtype='<U3')
+    """
+    model = _core.Model.load(os.fspath(path))
+    given = json.loads(model.parameters)
+    estimator = _estimator(model.kind, given, path)
+    parts = model.parts()
+    estimator._native = model
+    estimator.objective_ = parts["objective"]
+    estimator.dual_gap_ = parts["gap"]
+    estimator.fit_time_ = parts["seconds"]
+    estimator.fit_status_ = parts["status"]
+    estimator.n_features_in_ = parts["features"]
+    estimator.shape_fit_ = (parts["rows"], parts["features"])
+    estimator._sparse = type(parts["vectors"]) is tuple
+    if model.feature_names is not None:
+        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    if model.kind == "svc":
+        estimator.classes_ = _labels(model.classes)
+        estimator.class_weight_ = _class_weights(model.classes, given["class_weight"])
+    estimator._take(parts)
+    return estimator
+
+
+def _estimator(kind, given, path):
+    """An unfitted estimator with the file's parameters."""
+    kernel, solver = dict(given["kernel"]), given["solver"]
+    name = kernel.pop("type")
+    if name not in _KERNELS:
+        raise FileFormatError(f"{os.fspath(path)}: kernel {name!r} has no name in the Python package")
+    parameters = {
+        "kernel": name,
+        **kernel,
+        "tol": solver["tolerance"],
+        "cache_size": solver["cache_megabytes"],
+        "max_iter": -1 if solver["max_iterations"] is None else solver["max_iterations"],
+        "shrinking": solver["shrinking"],
+    }
+    if kind == "svc":
+        ((name, value),) = given["penalty"].items()
+        weights = given["class_weight"]
+        if weights == "balanced":
+            parameters["class_weight"] = "balanced"
+        elif isinstance(weights, dict):
+            labels = _labels([name for name, _ in weights["given"]]).tolist()
+            parameters["class_weight"] = dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
+        parameters.update(calibrate=given["calibrate"], random_state=given["seed"])
+        return SVC(C=value, **parameters) if name == "c" else NuSVC(nu=value, **parameters)
+    if kind == "svr":
+        ((name, value),) = given["tube"].items()
+        if name == "epsilon":
+            return SVR(C=given["c"], epsilon=value, **parameters)
+        return NuSVR(C=given["c"], nu=value, **parameters)
+    if kind == "one_class":
+        return OneClassSVM(nu=given["nu"], **parameters)
+    raise FileFormatError(f"{os.fspath(path)}: models of kind {kind!r} cannot be used from Python yet")
+
+
+def _labels(names):
+    """Labels from names: whole numbers, numbers, or text."""
+    for kind in (int, float):
+        try:
+            values = [kind(name) for name in names]
+        except ValueError:
+            continue
+        if len(set(values)) == len(names):
+            return np.array(values)
+    return np.array(names)
+
+
+def _class_weights(names, weights):
+    factors = np.ones(len(names))
+    if isinstance(weights, dict):
+        for name, factor in weights["given"]:
+            factors[names.index(name)] = factor
+    return factors

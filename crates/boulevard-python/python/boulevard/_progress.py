@@ -1,0 +1,82 @@
+"""Progress of a fit: a line on standard error, and scikit-learn's callbacks where the installed version has them."""
+
+import sys
+import time
+
+
+class Line:
+    """Shows progress: one line that renews itself in a terminal or notebook, one line per stage otherwise."""
+
+    def __init__(self, name):
+        self.name = name
+        self.start = time.monotonic()
+        self.stage = None
+        self.width = 0
+        self.live = _is_live(sys.stderr)
+
+    def __call__(self, stage, done, total, violation, tolerance):
+        if not self.live and stage == self.stage:
+            return False
+        self.stage = stage
+        text = f"{self.name}: {stage} {done:,}"
+        if total is not None:
+            text += f" of {total:,}"
+        if violation is not None:
+            text += f", violation {violation:.2g}"
+            if tolerance is not None:
+                text += f" (goal {tolerance:.2g})"
+        self._write(f"{text}, {time.monotonic() - self.start:.1f} s", last=not self.live)
+        return False
+
+    def finish(self, status, steps, gap):
+        """Says how it ended."""
+        ends = {0: "converged", 1: "iteration limit", 2: "time limit", 3: "interrupted"}
+        text = f"{self.name}: {ends.get(status, 'done')} after {steps:,} steps, {time.monotonic() - self.start:.2f} s, gap {gap:.2g}"
+        self._write(text, last=True)
+
+    def _write(self, text, last):
+        if self.live:
+            blank = " " * max(0, self.width - len(text))
+            self.width = 0 if last else len(text)
+            text = "\r" + text + blank
+        sys.stderr.write(text + ("\n" if last else ""))
+        sys.stderr.flush()
+
+
+def _is_live(stream):
+    # Notebooks honor \r although they are no terminals.
+    return bool(getattr(stream, "isatty", lambda: False)()) or type(stream).__module__.startswith("ipykernel")
+
+
+class Callbacks:
+    """Hands progress to the callbacks of ``set_callbacks``: every report is a subtask; a true answer stops the fit."""
+
+    def __init__(self, estimator, X, y):
+        self.estimator = estimator
+        self.data = {"X": X, "y": y}
+        self.context = estimator._init_callback_context(max_subtasks=None)
+        self.context.call_on_fit_task_begin(estimator=estimator, **self.data)
+
+    def __call__(self, stage, done, total, violation, tolerance):
+        part = self.context.subcontext(task_name=stage)
+        part.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        return bool(part.call_on_fit_task_end(estimator=self.estimator, **self.data))
+
+    def finish(self, status, steps, gap):
+        """Ends the root task."""
+        self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
+
+
+class Several:
+    """Several listeners as one."""
+
+    def __init__(self, listeners):
+        self.listeners = listeners
+
+    def __call__(self, *report):
+        return any([listener(*report) for listener in self.listeners])
+
+    def finish(self, *end):
+        """Tells all of them."""
+        for listener in self.listeners:
+            listener.finish(*end)

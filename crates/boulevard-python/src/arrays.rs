@@ -1,0 +1,95 @@
+//! numpy arrays in and out. Dense tables are borrowed, never copied; sparse ones get their column numbers widened.
+
+use boulevard::data::{Csr, Matrix};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::errors::convert;
+
+/// A table that Python owns.
+pub enum Table<'py> {
+    /// C-ordered `float64`.
+    F64(PyReadonlyArray2<'py, f64>),
+    /// C-ordered `float32`.
+    F32(PyReadonlyArray2<'py, f32>),
+    /// CSR, already widened.
+    Sparse(Csr<'static>),
+}
+
+impl<'py> Table<'py> {
+    /// From a C-ordered 2-D array, or a tuple `(indptr, indices, data, columns)`.
+    pub fn extract(x: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = x.extract::<PyReadonlyArray2<'py, f64>>() {
+            return Ok(Self::F64(array));
+        }
+        if let Ok(array) = x.extract::<PyReadonlyArray2<'py, f32>>() {
+            return Ok(Self::F32(array));
+        }
+        type Parts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, usize);
+        let Ok((offsets, indices, values, columns)) = x.extract::<Parts<'py>>() else {
+            return Err(PyTypeError::new_err("X must be a 2-D float array or the parts of a CSR matrix"));
+        };
+        let csr = Csr::new(counts(&offsets)?, counts(&indices)?, reals(&values)?, columns);
+        csr.map(Self::Sparse).map_err(|error| convert(x.py(), error))
+    }
+
+    /// The library's view of the same memory.
+    pub fn matrix(&self) -> PyResult<Matrix<'_>> {
+        let order = |_| PyValueError::new_err("X must be C-contiguous");
+        let shape = |shape: &[usize]| (shape[0], shape[1]);
+        let matrix = match self {
+            Self::F64(array) => {
+                let (rows, columns) = shape(array.shape());
+                Matrix::dense(array.as_slice().map_err(order)?, rows, columns)
+            }
+            Self::F32(array) => {
+                let (rows, columns) = shape(array.shape());
+                Matrix::dense_f32(array.as_slice().map_err(order)?, rows, columns)
+            }
+            Self::Sparse(csr) => Csr::new(csr.offsets(), csr.indices(), csr.values(), csr.columns()).map(Matrix::Sparse),
+        };
+        matrix.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+/// Numbers that are not negative, from an `int32` or `int64` array.
+pub fn counts(array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    let negative = || PyValueError::new_err("indices must not be negative");
+    if let Ok(array) = array.extract::<PyReadonlyArray1<'_, i32>>() {
+        return array.as_array().iter().map(|&v| usize::try_from(v).map_err(|_| negative())).collect();
+    }
+    let array = array.extract::<PyReadonlyArray1<'_, i64>>().map_err(|_| PyTypeError::new_err("indices must be int32 or int64"))?;
+    array.as_array().iter().map(|&v| usize::try_from(v).map_err(|_| negative())).collect()
+}
+
+/// Numbers from a `float64` or `float32` array.
+pub fn reals(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    if let Ok(array) = array.extract::<PyReadonlyArray1<'_, f64>>() {
+        return Ok(array.as_array().to_vec());
+    }
+    let array = array.extract::<PyReadonlyArray1<'_, f32>>().map_err(|_| PyTypeError::new_err("values must be float64 or float32"))?;
+    Ok(array.as_array().iter().map(|&v| f64::from(v)).collect())
+}
+
+/// A 2-D array from row-major values.
+pub fn table<'py, T: numpy::Element>(py: Python<'py>, values: Vec<T>, rows: usize, columns: usize) -> PyResult<Bound<'py, PyArray2<T>>> {
+    values.into_pyarray(py).reshape([rows, columns])
+}
+
+/// 32-bit numbers, as scikit-learn stores rows and counts.
+pub fn int32<'py>(py: Python<'py>, values: &[usize]) -> Bound<'py, PyArray1<i32>> {
+    values.iter().map(|&v| i32::try_from(v).unwrap_or(i32::MAX)).collect::<Vec<i32>>().into_pyarray(py)
+}
+
+/// A table of the library: a dense array, or a tuple `(indptr, indices, data, columns)`.
+pub fn give<'py>(py: Python<'py>, matrix: &Matrix<'_>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match matrix {
+        Matrix::F64(dense) => table(py, dense.values().to_vec(), matrix.rows(), matrix.columns())?.into_any(),
+        Matrix::F32(dense) => table(py, dense.values().to_vec(), matrix.rows(), matrix.columns())?.into_any(),
+        Matrix::Sparse(csr) => {
+            let parts = (int32(py, csr.offsets()), int32(py, csr.indices()), csr.values().to_vec().into_pyarray(py), csr.columns());
+            parts.into_pyobject(py)?.into_any()
+        }
+    })
+}

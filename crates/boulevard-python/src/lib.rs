@@ -1,0 +1,28 @@
+//! The native half of the Python package: `boulevard._core`.
+//!
+//! Users meet the classes in `python/boulevard`; this module only takes arrays and one JSON string of parameters, and gives arrays back.
+//! All long work goes through [`border`], the one gate.
+
+mod arrays;
+mod border;
+mod errors;
+mod generate;
+mod models;
+
+use pyo3::prelude::*;
+
+/// Native part of `boulevard`; not meant to be used directly.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::generate::generate;
+    #[pymodule_export]
+    use super::models::{Model, fit};
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,101 @@
+//! The order of rooms, silence, and where `unsafe` may live.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Imports go only to the left.
+const ROOMS: [&str; 14] = [
+    "error",
+    "check",
+    "random",
+    "simd",
+    "parallel",
+    "observe",
+    "data",
+    "metrics",
+    "kernel",
+    "solver",
+    "svm",
+    "validation",
+    "methods",
+    "persist",
+];
+
+/// The files that may hold `unsafe` code.
+const UNSAFE: [&str; 2] = ["simd/vector.rs", "parallel.rs"];
+
+fn sources() -> Vec<(String, String)> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    walk(&root, &mut found);
+    found.sort();
+    found
+        .iter()
+        .map(|path| (path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/"), fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// Lines of code: comments and test modules at the end of a file are left out.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("").lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+#[test]
+fn imports_point_only_to_rooms_on_the_left() {
+    let place = |room: &str| ROOMS.iter().position(|r| *r == room);
+    for (file, text) in sources() {
+        let room = file.split(['/', '.']).next().unwrap();
+        let Some(own) = place(room) else {
+            assert_eq!(file, "lib.rs", "{file} belongs to no room: add it to the list");
+            continue;
+        };
+        if file.contains("tests") {
+            continue;
+        }
+        for line in code(&text) {
+            for import in line.split("crate::").skip(1) {
+                let name = import.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+                let Some(other) = place(name) else { continue };
+                assert!(other <= own, "{file}: `{}` imports from the right ({name} comes after {room})", line.trim());
+                assert!(
+                    !(room == "methods" && name == "methods" && import.matches("::").count() > 1 && !same_method(&file, import)),
+                    "{file}: a method imports another"
+                );
+            }
+        }
+    }
+}
+
+fn same_method(file: &str, import: &str) -> bool {
+    let own = file.split('/').nth(1).unwrap_or("");
+    import.split("::").nth(1) == Some(own)
+}
+
+#[test]
+fn the_library_is_silent() {
+    for (file, text) in sources() {
+        for line in code(&text) {
+            for word in ["println!", "eprintln!", "print!(", "dbg!("] {
+                assert!(!line.contains(word), "{file}: {}", line.trim());
+            }
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_stays_in_its_files() {
+    for (file, text) in sources() {
+        let found = code(&text).any(|line| line.contains("unsafe ") && !line.contains("unsafe_"));
+        assert_eq!(found, UNSAFE.contains(&file.as_str()), "{file}");
+    }
+}
