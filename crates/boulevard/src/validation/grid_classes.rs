@@ -6,7 +6,7 @@
 
 use super::Predictions;
 use super::grid_table::{Outcome, Setting};
-use super::grid_units::{Unit, run_units, scaled};
+use super::grid_units::{Unit, next_start, run_units};
 use super::share::Counter;
 use crate::data::split::Split;
 use crate::data::{Categories, Dataset};
@@ -150,9 +150,8 @@ impl Search<'_> {
         let signs: Vec<f64> = rows.iter().map(|&row| if fold.weights[row] > 0.0 { task.sign(class(row)) } else { 0.0 }).collect();
         let start = last.map(|last| {
             let cost = |i: usize| c * weights[i] * factors[i];
-            let lower = |i: usize| if signs[i] < 0.0 { -cost(i) } else { 0.0 };
-            let upper = |i: usize| if signs[i] > 0.0 { cost(i) } else { 0.0 };
-            scaled(&last.coefficients, c / last.c, lower, upper)
+            let bounds = |i: usize| (if signs[i] < 0.0 { -cost(i) } else { 0.0 }, if signs[i] > 0.0 { cost(i) } else { 0.0 });
+            next_start(&last.coefficients, &last.gradient, |i| -signs[i], 0.0, c / last.c, bounds)
         });
         let fit = svc.solve_binary(solver, &signs, &weights, &factors, start.as_deref())?;
         if !self.counter.finish(fit.solution.stop) {

@@ -2,7 +2,7 @@
 
 use super::Predictions;
 use super::grid_table::{Outcome, Setting};
-use super::grid_units::{run_units, scaled};
+use super::grid_units::{next_start, run_units};
 use super::share::Counter;
 use crate::data::Dataset;
 use crate::data::split::Split;
@@ -39,7 +39,7 @@ pub(super) fn run(
                 (fold, target, shares)
             })
             .collect();
-        let mut last: Vec<Option<(Setting, Vec<f64>)>> = vec![None; folds.len()];
+        let mut last: Vec<Option<(Setting, Vec<f64>, Vec<f64>)>> = vec![None; folds.len()];
         for place in unit.settings.clone() {
             let setting = settings[place];
             for ((fold, target, shares), last) in folds.iter().zip(&mut last) {
@@ -47,13 +47,14 @@ pub(super) fn run(
                     return Ok(outcomes);
                 }
                 let costs: Vec<f64> = shares.iter().map(|w| w * setting.c).collect();
+                let epsilon = setting.epsilon.unwrap_or(0.0);
                 let start = match last {
-                    Some((before, b)) if before.epsilon == setting.epsilon => {
-                        Some(scaled(b, setting.c / before.c, |i| -costs[i], |i| costs[i]))
+                    Some((before, b, gradient)) if before.epsilon == setting.epsilon => {
+                        let bounds = |i: usize| (-costs[i], costs[i]);
+                        Some(next_start(b, gradient, |i| -target[i], epsilon, setting.c / before.c, bounds))
                     }
                     _ => None,
                 };
-                let epsilon = setting.epsilon.unwrap_or(0.0);
                 let solution = svr.solve_epsilon(&mut solver, target, &costs, epsilon, start.as_deref())?;
                 if !counter.finish(solution.stop) {
                     return Ok(outcomes);
@@ -66,7 +67,7 @@ pub(super) fn run(
                     iterations: solution.iterations,
                     stop: solution.stop,
                 });
-                *last = Some((setting, solution.coefficients));
+                *last = Some((setting, solution.coefficients, solution.gradient));
             }
         }
         Ok(outcomes)
