@@ -118,8 +118,7 @@ pub fn run<T: Send>(
         inside: if large { None } else { Some(std::thread::current().id()) },
     };
     let deadline = limits.time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).and_then(|limit| start.checked_add(limit));
-    let context =
-        Context { threads: limits.threads.max(1), deadline, memory: limits.memory, ..Context::default() }.with_observer(&gate);
+    let context = Context { threads: limits.threads.max(1), deadline, memory: limits.memory, ..Context::default() }.with_observer(&gate);
     let guarded = || catch_unwind(AssertUnwindSafe(|| work(&context)));
     let outcome = py.detach(|| if large { apart(&gate, guarded) } else { guarded() });
     let raised = gate.error.into_inner().expect("no holder panics");

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use boulevard::persist::AnyModel;
-use boulevard::{Error, Result};
 use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Gamma;
 use boulevard::observe::Context;
+use boulevard::persist::AnyModel;
 use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
+use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -238,17 +238,9 @@ fn by_appearance(classes: &Categories, path: &Path) -> Result<Categories> {
 }
 
 fn train(plan: &Plan, data: &Dataset<'_>, quiet: bool, context: &Context<'_>) -> Result<AnyModel> {
-    // Several classes are fitted pair by pair, so that each pair's own lines can be printed.
-    let (model, reports) = match &plan.recipe {
-        Recipe::Svc(svc) if data.expect_classes()?.names().len() > 2 => lines::fit_pairs(svc, data, context)?,
-        _ => {
-            let model = plan.fit(data, context)?.model;
-            let report = *model.report();
-            (model, vec![report])
-        }
-    };
+    let model = plan.fit(data, context)?.model;
     if !quiet {
-        print(&lines::text(&model, &reports, data)?)?;
+        print(&lines::text(&model, data)?)?;
     }
     Ok(model)
 }

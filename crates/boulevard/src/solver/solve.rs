@@ -47,7 +47,11 @@ impl<'a> Solver<'a> {
             // Gradients, bounds and statuses beside the tables, and room for a few rows.
             let (fixed, rows) = (source.table_bytes().saturating_add(96 * n), 16 * n.max(64) * size_of::<f64>());
             if allowed < fixed.saturating_add(rows) {
-                return Err(Error::Memory { what: "the packed table and the smallest kernel row cache", needed: fixed.saturating_add(rows), allowed });
+                return Err(Error::Memory {
+                    what: "the packed table and the smallest kernel row cache",
+                    needed: fixed.saturating_add(rows),
+                    allowed,
+                });
             }
             cache = cache.min(allowed - fixed);
         }
