@@ -42,7 +42,7 @@ impl Fitted {
         let parse = |features| libsvm_text::parse(&bytes, path, &libsvm_text::ReadOptions { features });
         let model = match bytes.trim_ascii_start().starts_with(b"svm_type") {
             true => match parse(None)? {
-                model if model.features() < columns && !is_precomputed(&model) => parse(Some(columns))?,
+                model if model.features() < columns => parse(Some(columns))?,
                 model => model,
             },
             false => AnyModel::from_bytes(&bytes).with_context(|| path.display().to_string())?,

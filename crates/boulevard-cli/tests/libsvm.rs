@@ -73,6 +73,21 @@ fn the_grid_script_can_read_the_accuracy() {
 }
 
 #[test]
+fn kernel_values_instead_of_features() {
+    let place = Place::new();
+    let points: Vec<f64> = (0..30).map(|i| f64::from(i) / 10.0 - 1.45 + if i % 7 == 0 { 0.8 } else { 0.0 }).collect();
+    let row = |i: usize| (0..30).map(|j| format!(" {}:{:.4}", j + 1, points[i] * points[j])).collect::<String>();
+    let text: String = (0..30).map(|i| format!("{} 0:{}{}\n", if i < 15 { -1 } else { 1 }, i + 1, row(i))).collect();
+    place.write("kernel.svm", &text);
+    place.ok("svm-train -t 4 -q kernel.svm m");
+    assert!(place.ok("svm-predict kernel.svm m out").starts_with("Accuracy = "));
+    place.ok("train kernel.svm --kernel precomputed -o native");
+    let signs: String = place.read("out");
+    assert_eq!(place.ok("predict native kernel.svm"), format!("prediction\n{signs}"));
+    assert!(place.ok("evaluate kernel.svm --kernel precomputed --folds 3").contains("accuracy"));
+}
+
+#[test]
 fn ranges_are_saved_and_restored() {
     let place = Place::with_data();
     let scaled = place.ok("scale -l 0 -u 1 -s ranges two.svm");
