@@ -55,7 +55,7 @@ fn advice(data: &Dataset<'_>, facts: &[Column]) -> Vec<Advice> {
     if !constant.is_empty() {
         say(
             format!("{}: {}", counted(constant.len(), "column is constant", "columns are constant"), named(&constant)),
-            "they carry nothing; leave them out with --ignore",
+            "nothing can be learnt there; leave out with --ignore",
         );
     }
     let varying: Vec<(usize, usize)> = columns::repeated_columns(&data.x).into_iter().filter(|pair| !facts[pair.1].is_constant()).collect();
@@ -66,7 +66,7 @@ fn advice(data: &Dataset<'_>, facts: &[Column]) -> Vec<Advice> {
             name(second),
             name(first)
         );
-        say(found, "they count double in every distance; leave them out with --ignore");
+        say(found, "repeats count double in every distance; leave out with --ignore");
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(facts) {
         let found = format!("spreads are uneven: `{}` varies {ratio:.0} times as much as `{}`", name(wide), name(narrow));
