@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Imports go only to the left.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "error",
+    "atomic_file",
     "check",
     "random",
     "simd",

@@ -107,6 +107,7 @@ pub(crate) struct GramRows {
     rows: usize,
     columns: usize,
     width: usize,
+    lanes: usize,
     accuracy: f64,
 }
 
@@ -114,11 +115,12 @@ impl GramRows {
     /// Evaluates all of `kernel`.
     pub(crate) fn new(kernel: &dyn KernelRows<f64>, isa: Isa) -> Self {
         let (rows, columns) = (kernel.rows(), kernel.columns());
-        let width = columns.next_multiple_of(isa.lanes::<f64>());
+        let lanes = isa.lanes::<f64>();
+        let width = columns.next_multiple_of(lanes);
         let mut values = vec![0.0; rows * width];
         let order: Vec<usize> = (0..rows).collect();
         kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
-        Self { values, rows, columns, width, accuracy: kernel.accuracy() }
+        Self { values, rows, columns, width, lanes, accuracy: kernel.accuracy() }
     }
 
     fn row(&self, row: usize) -> &[f64] {
@@ -141,6 +143,10 @@ impl KernelRows<f64> for GramRows {
         }
     }
 
+    fn resident(&self, row: usize) -> Option<&[f64]> {
+        Some(self.row(row))
+    }
+
     fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
         let stride = sums.len() / outputs;
         for (r, &row) in rows.iter().enumerate() {
@@ -157,9 +163,12 @@ impl KernelRows<f64> for GramRows {
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<f64> + 's> {
-        let width = columns.len();
-        let values = (0..self.rows).flat_map(|r| columns.iter().map(move |&c| self.row(r)[c])).collect();
-        Box::new(Self { values, rows: self.rows, columns: width, width, accuracy: self.accuracy })
+        let width = columns.len().next_multiple_of(self.lanes);
+        let mut values = vec![0.0; self.rows * width];
+        for (row, to) in values.chunks_exact_mut(width).enumerate() {
+            to.iter_mut().zip(columns).for_each(|(to, &c)| *to = self.row(row)[c]);
+        }
+        Box::new(Self { values, columns: columns.len(), width, ..*self })
     }
 }
 

@@ -47,6 +47,11 @@ pub trait KernelRows<T: Real>: Send + Sync {
         }
     }
 
+    /// A row that is in memory anyway, padded to whole panels; then nobody needs to keep a copy.
+    fn resident(&self, _row: usize) -> Option<&[T]> {
+        None
+    }
+
     /// A bound on the error of a value by rounding.
     fn accuracy(&self) -> f64;
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::native::{self, Stored};
+use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
 use crate::svm::{FitReport, Model, OneClassModel, SvcModel, SvrModel};
 
@@ -99,6 +100,8 @@ any_model! {
     Svr(SvrModel),
     /// A one-class machine.
     OneClass(OneClassModel),
+    /// A model of scaled columns, with the scaler.
+    Scaled(ScaledModel),
 }
 
 impl AnyModel {

@@ -35,6 +35,11 @@ impl ArrayWriter {
         self.put(name, Dtype::U64, vec![values.len()], values.iter().flat_map(|&v| (v as u64).to_le_bytes()).collect());
     }
 
+    /// Adds bytes as they are.
+    pub(super) fn put_bytes(&mut self, name: String, bytes: Vec<u8>) {
+        self.put(name, Dtype::U8, vec![bytes.len()], bytes);
+    }
+
     fn put(&mut self, name: String, kind: Dtype, shape: Vec<usize>, bytes: Vec<u8>) {
         let old = self.arrays.insert(name, Array { kind, shape, bytes });
         debug_assert!(old.is_none(), "two arrays of one name");
@@ -79,6 +84,11 @@ impl<'a> ArrayReader<'a> {
         let fits =
             |v: u64| usize::try_from(v).map_err(|_| Error::data(format!("array `{name}` holds {v}, which is too large for this computer")));
         values.into_iter().map(fits).collect()
+    }
+
+    /// Bytes as they are.
+    pub(super) fn list_bytes(&self, name: &str) -> Result<&'a [u8]> {
+        Ok(self.get(name, Dtype::U8, 1)?.data())
     }
 
     fn table(&self, name: &str, kind: Dtype) -> Result<(TensorView<'a>, [usize; 2])> {

@@ -20,9 +20,11 @@ pub mod libsvm_text;
 mod machine;
 mod native;
 mod records;
+mod scaled;
 
 #[cfg(test)]
 mod tests;
 
 pub use any_model::AnyModel;
 pub use native::{FORMAT_VERSION, read_kind};
+pub use scaled::ScaledModel;

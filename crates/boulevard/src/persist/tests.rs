@@ -140,7 +140,8 @@ fn forged(change: impl Fn(&mut SvcModel)) -> Result<Vec<u8>> {
 
 #[test]
 fn inconsistent_models_are_neither_written_nor_read() {
-    let changes: [(fn(&mut SvcModel), &str); 14] = [
+    type Change = fn(&mut SvcModel);
+    let changes: [(Change, &str); 14] = [
         (|m| m.machine.coefficients[1] = f64::NAN, "the coefficients contains NaN at row 0, column 1"),
         (|m| m.machine.coefficients.push(1.0), "coefficients: expected 2, found 3"),
         (|m| m.machine.support.push(7), "support vectors, one per support row: expected 3, found 2"),

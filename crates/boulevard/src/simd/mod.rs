@@ -4,6 +4,8 @@
 //! `vector.rs`, compiled once for each instruction set.
 
 pub mod sweep;
+#[cfg(test)]
+mod tests;
 pub mod tile;
 mod vector;
 

@@ -325,25 +325,14 @@ pub fn weigh<T: Real>(
                 let panel = &panels.values[p * size..(p + 1) * size];
                 for first in (0..groups).step_by(GROUPS_PER_SUM) {
                     let last = (first + GROUPS_PER_SUM).min(groups);
-                    if outputs == 1 {
-                        let mut sum = simd.splat(T::default());
-                        for g in first..last {
-                            let query = &queries.values[g * group..(g + 1) * group];
-                            let values = tile(simd, formula, query, &queries.starts[g * TILE_ROWS..], panel, starts);
-                            let weight: &[T; TILE_ROWS] = weights[g * TILE_ROWS..].first_chunk().expect("a full group");
-                            sum = weighted(simd, weight, &values, sum);
-                        }
-                        simd.store(sum, &mut partial);
-                    } else {
-                        partial.fill(T::default());
-                        for g in first..last {
-                            let query = &queries.values[g * group..(g + 1) * group];
-                            let values = tile(simd, formula, query, &queries.starts[g * TILE_ROWS..], panel, starts);
-                            let of_group = &weights[g * outputs * TILE_ROWS..(g + 1) * outputs * TILE_ROWS];
-                            for (weight, sum) in of_group.as_chunks::<TILE_ROWS>().0.iter().zip(partial.chunks_exact_mut(S::LANES)) {
-                                let total = weighted(simd, weight, &values, simd.load(sum));
-                                simd.store(total, sum);
-                            }
+                    partial.fill(T::default());
+                    for g in first..last {
+                        let query = &queries.values[g * group..(g + 1) * group];
+                        let values = tile(simd, formula, query, &queries.starts[g * TILE_ROWS..], panel, starts);
+                        let of_group = &weights[g * outputs * TILE_ROWS..(g + 1) * outputs * TILE_ROWS];
+                        for (weight, sum) in of_group.as_chunks::<TILE_ROWS>().0.iter().zip(partial.chunks_exact_mut(S::LANES)) {
+                            let total = weighted(simd, weight, &values, simd.load(sum));
+                            simd.store(total, sum);
                         }
                     }
                     for (o, part) in partial.chunks_exact(S::LANES).enumerate() {

@@ -129,6 +129,10 @@ impl<'a> Rows<'a> {
     }
 
     fn load(&mut self, free: &[usize]) {
+        if free.iter().all(|&i| self.kernel.resident(i).is_some()) {
+            self.order = free.to_vec();
+            return;
+        }
         let missing: Vec<usize> = free.iter().copied().filter(|i| !self.have.contains(i)).collect();
         let old = self.values.len();
         self.values.resize(old + missing.len() * self.width, 0.0);
@@ -140,7 +144,10 @@ impl<'a> Rows<'a> {
 
     /// The row of the `f`th free variable.
     fn row(&self, f: usize) -> &[f64] {
-        &self.values[self.order[f] * self.width..self.order[f] * self.width + self.n]
+        match self.kernel.resident(self.order[f]) {
+            Some(row) if self.have.is_empty() => &row[..self.n],
+            _ => &self.values[self.order[f] * self.width..self.order[f] * self.width + self.n],
+        }
     }
 
     fn gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {

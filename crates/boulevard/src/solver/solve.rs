@@ -70,6 +70,11 @@ impl<'a> Solver<'a> {
         Budget { first: self.cache.min(first), most: self.cache.min(whole) }
     }
 
+    /// The largest `k(x, x)`: the size of things.
+    pub fn largest_diagonal(&self) -> f64 {
+        self.diagonal.iter().fold(0.0, |a: f64, v| a.max(v.abs()))
+    }
+
     /// Solves one problem.
     pub fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;

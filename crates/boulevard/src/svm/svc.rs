@@ -203,7 +203,8 @@ impl Svc {
                 // On the margin the decision is +r and -r: r scales the machine to the usual 1.
                 let [plus, minus] = solution.offsets;
                 let r = 0.5 * (plus - minus);
-                let scale = if r > 0.0 { 1.0 / r } else { 1.0 };
+                // A nu too small for the data leaves no margin: the machine is zero, and dividing by rounding would make noise of it.
+                let scale = if r > 1e-12 * share * solver.largest_diagonal() { 1.0 / r } else { 1.0 };
                 if factors.iter().any(|&f| f != 1.0) {
                     // The same machine is the C-SVC with C = 1 / r: class weights are factors of that C.
                     let equivalent = Self { penalty: Penalty::C(scale), ..self.clone() };

@@ -9,7 +9,7 @@ use crate::data::split::Split;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
-use crate::solver::Solver;
+use crate::solver::{DualSolution, Solver};
 use crate::svm::Svr;
 
 /// The held-out predictions of every setting in every fold, as far as it came, and why it stopped.
@@ -39,7 +39,7 @@ pub(super) fn run(
                 (fold, target, shares)
             })
             .collect();
-        let mut last: Vec<Option<(Setting, Vec<f64>, Vec<f64>)>> = vec![None; folds.len()];
+        let mut last: Vec<Option<(Setting, DualSolution)>> = vec![None; folds.len()];
         for place in unit.settings.clone() {
             let setting = settings[place];
             for ((fold, target, shares), last) in folds.iter().zip(&mut last) {
@@ -49,9 +49,9 @@ pub(super) fn run(
                 let costs: Vec<f64> = shares.iter().map(|w| w * setting.c).collect();
                 let epsilon = setting.epsilon.unwrap_or(0.0);
                 let start = match last {
-                    Some((before, b, gradient)) if before.epsilon == setting.epsilon => {
+                    Some((before, solved)) if before.epsilon == setting.epsilon => {
                         let bounds = |i: usize| (-costs[i], costs[i]);
-                        Some(next_start(b, gradient, |i| -target[i], epsilon, setting.c / before.c, bounds))
+                        Some(next_start(&solved.coefficients, &solved.gradient, |i| -target[i], epsilon, setting.c / before.c, bounds))
                     }
                     _ => None,
                 };
@@ -67,7 +67,7 @@ pub(super) fn run(
                     iterations: solution.iterations,
                     stop: solution.stop,
                 });
-                *last = Some((setting, solution.coefficients, solution.gradient));
+                *last = Some((setting, solution));
             }
         }
         Ok(outcomes)

@@ -78,7 +78,8 @@ fn cut(settings: &[Setting], folds: usize, samples: usize, context: &Context<'_>
 /// measured worse than no warm start at all, and `t` minimises the objective `1/2 t^2 b'Kb + t (linear'b + kink |b|_1)`. It is 1 where no
 /// variable is at a bound: then nothing is left to do.
 ///
-/// What reaches a bound must be exactly there: a value one rounding below would count as free, and free variables define the offset.
+/// What reaches a bound (or zero) must be exactly there: a value one rounding away would count as free, and free variables define the
+/// offset.
 pub(super) fn next_start(
     last: &[f64],
     gradient: &[f64],
@@ -104,6 +105,8 @@ pub(super) fn next_start(
             high
         } else if b <= low * (1.0 - SNAP) && low < 0.0 {
             low
+        } else if b.abs() <= SNAP * (high - low) {
+            0.0
         } else {
             b.clamp(low, high)
         }

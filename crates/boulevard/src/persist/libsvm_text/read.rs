@@ -297,7 +297,7 @@ impl Vectors {
         }
         if precomputed {
             let row = match entries {
-                [entry] => entry.strip_prefix("0:").and_then(|row| row.parse::<usize>().ok()).filter(|&row| row >= 1 && row <= LAST_COLUMN),
+                [entry] => entry.strip_prefix("0:").and_then(|row| row.parse::<usize>().ok()).filter(|row| (1..=LAST_COLUMN).contains(row)),
                 _ => None,
             };
             let row = row.ok_or("a support vector of a precomputed kernel must be `0:row`, rows counted from 1")?;

@@ -19,7 +19,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use self::cache::Cache;
-use self::segment::{Block, Segment};
+use self::segment::{Block, Row, Segment};
 use super::certificate::slopes;
 use super::dual::{DualProblem, Equality};
 use crate::kernel::KernelRows;
@@ -69,6 +69,8 @@ pub(super) struct Engine<'a, T: Real> {
     /// The sample at every position.
     samples: Vec<usize>,
     segments: Vec<Mutex<Segment<T>>>,
+    /// First position of every segment.
+    starts: Vec<usize>,
     cache: Cache,
     clock: u64,
     lanes: usize,
@@ -116,6 +118,7 @@ impl<'a, T: Real> Engine<'a, T> {
             kernel,
             restricted: None,
             samples: (0..n).collect(),
+            starts: (0..n).step_by(part.max(1)).collect(),
             segments,
             cache: Cache::new(n, first_slots, slots),
             clock: 0,
@@ -126,11 +129,12 @@ impl<'a, T: Real> Engine<'a, T> {
         }
     }
 
+    fn segment_of(&self, position: usize) -> usize {
+        self.starts.iter().rposition(|&start| start <= position).expect("the first starts at zero")
+    }
+
     fn segment(&mut self, position: usize) -> &mut Segment<T> {
-        let mut at = 0;
-        while at + 1 < self.segments.len() && self.segments[at + 1].get_mut().expect("not poisoned").columns.start <= position {
-            at += 1;
-        }
+        let at = self.segment_of(position);
         self.segments[at].get_mut().expect("not poisoned")
     }
 
@@ -204,7 +208,7 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             if let Some(after) = limits.shrink_after
                 && done >= after
-                && done % shrink_every == 0
+                && done.is_multiple_of(shrink_every)
                 && self.shrink(problem, b, groups)
             {
                 let segments = &self.segments;
@@ -263,17 +267,18 @@ impl<'a, T: Real> Engine<'a, T> {
         let i = choice.position;
         let sample_i = self.samples[i];
 
-        let (slot_i, block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
+        let (place_i, block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
         let diagonal_i = {
             let segment = self.segment(i);
             segment.diagonal[i - segment.columns.start]
         };
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
+        let row_i = row(kernel, place_i, sample_i);
         let segments = &self.segments;
         crew.run(parts, &|s| {
             let mut segment = segments[s].lock().expect("not poisoned");
             segment.compute(kernel, &block);
-            segment.partner(isa, kink, choice.group, slot_i, diagonal_i, choice.slope, floor);
+            segment.partner(isa, kink, choice.group, row_i, diagonal_i, choice.slope, floor);
         });
         let mut best = None::<(T, usize)>;
         for segment in &mut self.segments {
@@ -287,29 +292,30 @@ impl<'a, T: Real> Engine<'a, T> {
         let Some((_, j)) = best else { return false };
         let sample_j = self.samples[j];
 
-        let (slot_j, block) = self.request(sample_j, |segment| &segment.partners, false);
-        let segment = self.segment(j);
+        let (place_j, block) = self.request(sample_j, |segment| &segment.partners, false);
+        // Looked up again: asking for row j needed the engine.
+        let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
+        let (row_i, row_j) = (row(kernel, place_i, sample_i), row(kernel, place_j, sample_j));
         let (k_ij, k_jj, g_j) = {
+            let segment = self.segments[self.segment_of(j)].lock().expect("not poisoned");
             let place = j - segment.columns.start;
-            (segment.value(slot_i, j).to_f64(), segment.diagonal[place].to_f64(), segment.gradient[place].to_f64())
+            (segment.value(row_i, j).to_f64(), segment.diagonal[place].to_f64(), segment.gradient[place].to_f64())
         };
         let (_, slope_j) = slopes(problem, b[sample_j], g_j);
         let curvature = (diagonal_i.to_f64() + k_jj - 2.0 * k_ij).max(self.floor);
         let wanted = (slope_j - choice.slope.to_f64()) / curvature;
         let (step_i, step_j) = move_pair(problem, b, sample_i, sample_j, wanted);
         for (position, sample) in [(i, sample_i), (j, sample_j)] {
-            let byte = status(problem, sample, b[sample]);
-            let segment = self.segment(position);
+            let mut segment = self.segments[self.segment_of(position)].lock().expect("not poisoned");
             let place = position - segment.columns.start;
-            segment.status[place] = byte;
+            segment.status[place] = status(problem, sample, b[sample]);
         }
         let steps = [T::from_f64(step_i), T::from_f64(step_j)];
-        let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let segments = &self.segments;
         crew.run(parts, &|s| {
             let mut segment = segments[s].lock().expect("not poisoned");
             segment.compute(kernel, &block);
-            segment.update(isa, kink, groups, steps, [slot_i, slot_j]);
+            segment.update(isa, kink, groups, steps, [row_i, row_j]);
         });
         // A step lost in rounding would be chosen again for ever.
         step_i != 0.0 || step_j != 0.0
@@ -318,6 +324,9 @@ impl<'a, T: Real> Engine<'a, T> {
     /// The slot of a row, and the rows to compute first if it is not there: it and the best of `candidates`.
     fn request(&mut self, sample: usize, candidates: impl Fn(&Segment<T>) -> &Candidates<T>, smallest: bool) -> (usize, Block) {
         let mut block = Block::default();
+        if self.restricted.as_deref().unwrap_or(self.kernel).resident(sample).is_some() {
+            return (0, block);
+        }
         if let Some(slot) = self.cache.find(sample, self.clock) {
             return (slot, block);
         }
@@ -397,15 +406,22 @@ impl<'a, T: Real> Engine<'a, T> {
         }
         let restricted = self.kernel.restrict(&samples);
         let filled = self.cache.filled();
+        let starts = ranges.iter().map(|range: &std::ops::Range<usize>| range.start).collect();
         for ((segment, places), range) in self.segments.iter_mut().zip(&keep).zip(ranges) {
             segment.get_mut().expect("not poisoned").compact(places, range, self.lanes, filled);
         }
         let slots = self.segments.iter_mut().map(|s| s.get_mut().expect("not poisoned").slots()).min().unwrap_or(0);
         self.cache.grow(slots);
+        self.starts = starts;
         self.samples = samples;
         self.restricted = Some(restricted);
         true
     }
+}
+
+/// A row where the kernel keeps it, or in its slot.
+fn row<T: Real>(kernel: &dyn KernelRows<T>, slot: usize, sample: usize) -> Row<'_, T> {
+    kernel.resident(sample).map_or(Row::Slot(slot), Row::Resident)
 }
 
 /// The variable to grow.

@@ -22,6 +22,25 @@ pub(super) struct Segment<T: Real> {
     pub partners: Candidates<T>,
 }
 
+/// Where a kernel row is.
+#[derive(Clone, Copy)]
+pub(super) enum Row<'a, T> {
+    /// In this slot of every segment's arena.
+    Slot(usize),
+    /// In the kernel's own memory.
+    Resident(&'a [T]),
+}
+
+impl<'a, T> Row<'a, T> {
+    /// The part of a segment with this arena.
+    fn part(self, arena: &'a [T], start: usize, width: usize) -> &'a [T] {
+        match self {
+            Self::Slot(slot) => &arena[slot * width..(slot + 1) * width],
+            Self::Resident(row) => &row[start..start + width],
+        }
+    }
+}
+
 /// Rows to compute before a pass: samples and the slots they go to.
 #[derive(Default)]
 pub(super) struct Block {
@@ -60,13 +79,9 @@ impl<T: Real> Segment<T> {
         self.arena.capacity() / self.width().max(1)
     }
 
-    fn slot(&self, slot: usize) -> &[T] {
-        &self.arena[slot * self.width()..(slot + 1) * self.width()]
-    }
-
-    /// A kernel value of a cached row.
-    pub(super) fn value(&self, slot: usize, column: usize) -> T {
-        self.slot(slot)[column - self.columns.start]
+    /// A kernel value of a row.
+    pub(super) fn value(&self, row: Row<'_, T>, column: usize) -> T {
+        row.part(&self.arena, self.columns.start, self.width())[column - self.columns.start]
     }
 
     /// Computes this segment's part of some rows.
@@ -94,10 +109,10 @@ impl<T: Real> Segment<T> {
         kernel.fill(&samples, self.columns.clone(), &mut out);
     }
 
-    /// Moves the gradient along two cached rows and finds its extremes.
-    pub(super) fn update(&mut self, isa: Isa, kink: T, groups: usize, steps: [T; 2], slots: [usize; 2]) {
-        let width = self.width();
-        let rows = slots.map(|slot| &self.arena[slot * width..(slot + 1) * width]);
+    /// Moves the gradient along two rows and finds its extremes.
+    pub(super) fn update(&mut self, isa: Isa, kink: T, groups: usize, steps: [T; 2], rows: [Row<'_, T>; 2]) {
+        let (start, width) = (self.columns.start, self.width());
+        let rows = rows.map(|row| row.part(&self.arena, start, width));
         let rules = Rules { status: &self.status, kink, group_shift: 0 };
         self.extremes[0] = sweep::update(isa, &mut self.gradient, rules, steps, rows);
         if groups == 2 {
@@ -117,9 +132,9 @@ impl<T: Real> Segment<T> {
     }
 
     /// Finds the best partners for a growing variable.
-    pub(super) fn partner(&mut self, isa: Isa, kink: T, group: usize, slot: usize, diagonal: T, gradient: T, floor: T) {
+    pub(super) fn partner(&mut self, isa: Isa, kink: T, group: usize, row: Row<'_, T>, diagonal: T, gradient: T, floor: T) {
         let rules = Rules { status: &self.status, kink, group_shift: group as u32 * SECOND_GROUP_SHIFT };
-        let first = First { row: self.slot(slot), diagonal, gradient };
+        let first = First { row: row.part(&self.arena, self.columns.start, self.width()), diagonal, gradient };
         let diagonal = if self.constant_diagonal { Diagonal::Constant(diagonal) } else { Diagonal::Each(&self.diagonal) };
         self.partners = sweep::partner(isa, &self.gradient, rules, first, diagonal, floor);
     }

@@ -1,0 +1,70 @@
+//! Flags that say how a data file is read.
+
+use boulevard::data::io::{Format, Missing, ReadOptions, TargetKind};
+use clap::{Args, ValueEnum};
+
+/// The file formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatName {
+    Libsvm,
+    Csv,
+    Arff,
+    Parquet,
+}
+
+/// How a data file is read.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Data")]
+pub struct DataArgs {
+    /// File format; guessed from the extension or the first bytes if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<FormatName>,
+    /// Column to predict (default: the last one)
+    #[arg(long, value_name = "COLUMN")]
+    pub label: Option<String>,
+    /// Columns of a multi-label target, separated by commas; `name*` means all that start so
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with = "label")]
+    pub labels: Vec<String>,
+    /// Column of sample weights
+    #[arg(long, value_name = "COLUMN")]
+    pub weight: Option<String>,
+    /// Column that says which rows belong together; folds never cut a group
+    #[arg(long, value_name = "COLUMN")]
+    pub group: Option<String>,
+    /// Column that says which task a row belongs to
+    #[arg(long, value_name = "COLUMN")]
+    pub task: Option<String>,
+    /// Columns to leave out, separated by commas
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+    /// Turn text columns into one 0/1 column per value
+    #[arg(long)]
+    pub one_hot: bool,
+    /// Leave out rows with missing values instead of refusing the file
+    #[arg(long)]
+    pub drop_missing: bool,
+}
+
+impl DataArgs {
+    /// The library's options for a target of this kind.
+    pub fn options(&self, target: TargetKind) -> ReadOptions {
+        ReadOptions {
+            format: self.format.map(|format| match format {
+                FormatName::Libsvm => Format::Libsvm,
+                FormatName::Csv => Format::Csv,
+                FormatName::Arff => Format::Arff,
+                FormatName::Parquet => Format::Parquet,
+            }),
+            label: self.label.clone(),
+            labels: self.labels.clone(),
+            task: self.task.clone(),
+            group: self.group.clone(),
+            weight: self.weight.clone(),
+            ignore: self.ignore.clone(),
+            target,
+            one_hot: self.one_hot,
+            n_features: None,
+            missing: if self.drop_missing { Missing::DropRow } else { Missing::Error },
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Flags that choose a method and its parameters. A parameter that does not belong to the method is refused, not ignored.
+
+use boulevard::kernel::Gamma;
+use boulevard::svm::ClassWeight;
+use clap::{Args, ValueEnum};
+
+/// The methods. To add one: a name here, a file with its fit in `learner/`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MethodName {
+    /// Classification; C is the price of an error
+    #[default]
+    Svc,
+    /// Classification; nu bounds the share of margin errors
+    NuSvc,
+    /// Regression; a tube of half-width epsilon is free of loss
+    Svr,
+    /// Regression; nu bounds the share of samples outside the tube
+    NuSvr,
+    /// Where the data are dense, without labels
+    OneClass,
+}
+
+impl MethodName {
+    /// As written on the command line.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Svc => "svc",
+            Self::NuSvc => "nu-svc",
+            Self::Svr => "svr",
+            Self::NuSvr => "nu-svr",
+            Self::OneClass => "one-class",
+        }
+    }
+}
+
+/// The kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum KernelName {
+    /// <x, z>
+    Linear,
+    /// (gamma <x, z> + coef0)^degree
+    Poly,
+    /// exp(-gamma |x - z|^2)
+    #[default]
+    Rbf,
+    /// tanh(gamma <x, z> + coef0)
+    Sigmoid,
+    /// exp(-gamma |x - z|_1)
+    Laplacian,
+    /// max(0, 1 - gamma |x - z|^2)^degree
+    Epanechnikov,
+    /// sqrt(gamma |x - z|^2 + coef0^2)
+    Multiquadric,
+    /// 1 / sqrt(gamma |x - z|^2 + coef0^2)
+    InverseMultiquadric,
+    /// exp(-gamma sum (x - z)^2 / (x + z)), values not negative
+    ChiSquared,
+    /// The file holds kernel values (LIBSVM's `0:i 1:K 2:K ...`)
+    Precomputed,
+}
+
+/// How many classes are reduced to two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MulticlassName {
+    /// One machine per pair of classes, which vote
+    OneVsOne,
+    /// One machine per class against the others
+    OneVsRest,
+}
+
+/// What columns are brought to before learning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ScaleName {
+    /// As they are
+    #[default]
+    None,
+    /// Mean 0, standard deviation 1
+    Standard,
+    /// The range 0 to 1
+    Minmax,
+}
+
+/// Parameters of all methods. `None` means the method's default.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Parameters")]
+pub struct LearnerArgs {
+    /// Price of an error (svc, svr, nu-svr) [default: 1]
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    pub c: Option<f64>,
+    /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
+    #[arg(long, value_name = "NU", allow_negative_numbers = true)]
+    pub nu: Option<f64>,
+    /// Half-width of the tube without loss (svr) [default: 0.1]
+    #[arg(long, value_name = "EPSILON", allow_negative_numbers = true)]
+    pub epsilon: Option<f64>,
+    /// Kernel
+    #[arg(long, value_name = "KERNEL", default_value = "rbf")]
+    pub kernel: KernelName,
+    /// Kernel width: a number, `scale` (1 / (columns x variance)) or `auto` (1 / columns) [default: scale]
+    #[arg(long, value_name = "GAMMA", value_parser = gamma, allow_negative_numbers = true)]
+    pub gamma: Option<Gamma>,
+    /// Exponent (poly, epanechnikov) [default: 3; epanechnikov: 1]
+    #[arg(long, value_name = "DEGREE")]
+    pub degree: Option<u32>,
+    /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
+    #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
+    pub coef0: Option<f64>,
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc)
+    #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
+    pub class_weight: Option<ClassWeight>,
+    /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
+    #[arg(long, value_name = "HOW")]
+    pub multiclass: Option<MulticlassName>,
+    /// Fit probabilities too; costs five more fits (svc, nu-svc)
+    #[arg(long)]
+    pub calibrate: bool,
+    /// Scale the columns first; the model remembers how
+    #[arg(long, value_name = "HOW", default_value = "none")]
+    pub scale: ScaleName,
+    /// Violation of the optimality conditions to reach [default: 0.001]
+    #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
+    pub tolerance: Option<f64>,
+    /// Megabytes of kernel rows to keep [default: 200]
+    #[arg(long, value_name = "MB", allow_negative_numbers = true)]
+    pub cache_size: Option<f64>,
+    /// Steps of the solver at most
+    #[arg(long, value_name = "N")]
+    pub max_iter: Option<u64>,
+    /// Do not leave out samples that seem settled
+    #[arg(long)]
+    pub no_shrinking: bool,
+    /// Do not solve for the free variables exactly at the end
+    #[arg(long)]
+    pub no_polish: bool,
+    /// Seed of everything that is drawn at random
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+}
+
+fn gamma(text: &str) -> Result<Gamma, String> {
+    match text {
+        "scale" => Ok(Gamma::SCALE),
+        "auto" => Ok(Gamma::AUTO),
+        number => number.parse().map(Gamma::Value).map_err(|_| "expected a number, `scale` or `auto`".to_owned()),
+    }
+}
+
+fn class_weight(text: &str) -> Result<ClassWeight, String> {
+    match text {
+        "balanced" => return Ok(ClassWeight::Balanced),
+        "equal" => return Ok(ClassWeight::Equal),
+        _ => {}
+    }
+    let pair = |part: &str| {
+        let (name, factor) = part.rsplit_once('=').ok_or_else(|| format!("`{part}` is not NAME=FACTOR"))?;
+        let factor: f64 = factor.parse().map_err(|_| format!("`{factor}` is not a number"))?;
+        Ok((name.to_owned(), factor))
+    };
+    text.split(',').map(pair).collect::<Result<_, String>>().map(ClassWeight::Given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_weights_are_named() {
+        assert_eq!(class_weight("balanced"), Ok(ClassWeight::Balanced));
+        assert_eq!(class_weight("a=2,b=0.5"), Ok(ClassWeight::Given(vec![("a".into(), 2.0), ("b".into(), 0.5)])));
+        assert!(class_weight("a").is_err() && class_weight("a=x").is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! `boulevard predict`: labels, decision values and probabilities as CSV; the accuracy where the truth is known.
+
+use std::io::Read;
+
+use anyhow::{Context as _, Result};
+use boulevard::data::io::{Format, ReadOptions, TargetKind};
+use boulevard::data::{Dataset, Target};
+use boulevard::metrics::classification::Confusion;
+use boulevard::metrics::regression;
+use boulevard::persist::AnyModel;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::args::PredictArgs;
+use crate::files;
+use crate::model::{Fitted, align, is_precomputed};
+use crate::progress::Watcher;
+use crate::report::{complain, number, print, print_json};
+
+pub fn run(args: &PredictArgs) -> Result<Outcome> {
+    if let Some(path) = &args.output {
+        files::expect_writable(path)?;
+    }
+    let mut fitted = Fitted::load(&args.model)?;
+    if args.probability {
+        let classifier = fitted.classifier("--probability")?;
+        anyhow::ensure!(
+            classifier.calibration.is_some(),
+            "{}: the model has no probabilities: train it with --calibrate",
+            args.model.display()
+        );
+    }
+    let mut data = read(&fitted, args)?;
+    if fitted.model.features() < data.x.columns() && fitted.model.feature_names().is_none() {
+        fitted = Fitted::load_for(&args.model, data.x.columns())?;
+    }
+    align(&fitted, &mut data, &args.data)?;
+    let watcher = Watcher::new(args.run.quiet);
+    let context = args.run.context(&watcher);
+    let answers = fitted.answer(&data.x, &context)?;
+    let probabilities = match &fitted.model {
+        AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
+        _ => None,
+    };
+    watcher.finish();
+    let mut head = vec!["prediction".to_owned()];
+    let mut numbers: Vec<(usize, &[f64])> = Vec::new();
+    if args.decision {
+        head.extend(answers.decision_names.iter().cloned());
+        numbers.push((answers.decision_names.len(), &answers.decisions));
+    }
+    if let Some((values, classes)) = &probabilities {
+        head.extend(classes.iter().map(|class| format!("probability:{class}")));
+        numbers.push((classes.len(), values));
+    }
+    let summary = judge(&data, &answers.target)?;
+    if args.run.json && args.output.is_none() {
+        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, &head, &answers.target, &numbers)).collect();
+        print_json(&json!({ "rows": data.len(), "score": summary.as_ref().map(|s| s.json.clone()), "predictions": rows }))?;
+        return Ok(Outcome::Done);
+    }
+    let csv = table(data.len(), &head, &answers.target, &numbers);
+    match &args.output {
+        Some(path) => {
+            files::write(path, csv.as_bytes())?;
+            if args.run.json {
+                print_json(&json!({ "rows": data.len(), "score": summary.map(|s| s.json), "output": path }))?;
+            } else {
+                let score = summary.map_or(String::new(), |s| s.text + "\n");
+                print(&format!("{score}{} predictions written to {}\n", data.len(), path.display()))?;
+            }
+        }
+        None => {
+            print(&csv)?;
+            // The table goes to standard output, perhaps into a pipe: the score must not follow it there.
+            if let Some(summary) = summary
+                && !args.run.quiet
+            {
+                complain(&summary.text);
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Reads the file, with the label if it has one.
+///
+/// Without `--label` the last column is a label exactly if the model does not need it as a feature.
+fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
+    files::expect_file(&args.data)?;
+    let target = match &fitted.model {
+        AnyModel::Svr(_) => TargetKind::Real,
+        AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
+        _ => TargetKind::Classes,
+    };
+    let mut options = args.read.options(target);
+    let names = fitted.model.feature_names();
+    // The model was trained on one-hot columns: new rows need the same treatment.
+    options.one_hot |= names.is_some_and(|names| names.iter().any(|name| name.contains('=')));
+    if is_precomputed(&fitted.model) {
+        let use_ = boulevard::data::io::PrecomputedUse::Predict;
+        return Ok(boulevard::data::io::read_precomputed(&args.data, &options, use_)?.data);
+    }
+    // Standard input can be read only once, and the file may have to be read twice.
+    let input = if args.data.as_os_str() == "-" { Some(standard_input()?) } else { None };
+    let load = |options: &ReadOptions| match &input {
+        Some(bytes) => Dataset::read_from(&bytes[..], "-", options),
+        None => Dataset::read_with(&args.data, options),
+    };
+    let with_label = load(&options);
+    if args.read.label.is_some() || target == TargetKind::None || options.format == Some(Format::Libsvm) {
+        return Ok(with_label?);
+    }
+    let needed = match &with_label {
+        Ok(data) => match (names, &data.feature_names) {
+            (Some(names), Some(have)) => !names.iter().all(|name| have.contains(name)),
+            _ => data.x.columns() < fitted.model.features() && !data.x.is_sparse(),
+        },
+        // A last column that is no number cannot be a regression label, but neither can it be a feature: the first error is the better.
+        Err(_) => false,
+    };
+    if needed && let Ok(data) = load(&ReadOptions { target: TargetKind::None, ..options.clone() }) {
+        return Ok(data);
+    }
+    Ok(with_label?)
+}
+
+fn standard_input() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
+    Ok(bytes)
+}
+
+/// How good the predictions are.
+struct Score {
+    text: String,
+    json: Value,
+}
+
+fn judge(data: &Dataset<'_>, said: &Target) -> Result<Option<Score>> {
+    let weights = data.weights.as_deref();
+    Ok(match (&data.target, said) {
+        (Target::Classes(truth), Target::Classes(said)) if truth.names().iter().any(|name| said.names().contains(name)) => {
+            let table = Confusion::from_categories(truth, said, weights)?;
+            let right = (0..table.classes()).map(|class| table.count(class, class)).sum::<f64>();
+            let total: f64 =
+                (0..table.classes()).flat_map(|i| (0..table.classes()).map(move |j| (i, j))).map(|(i, j)| table.count(i, j)).sum();
+            let text = format!("accuracy {} ({} of {} right)", number::percent(table.accuracy()), number::g(right), number::g(total));
+            Some(Score { text, json: json!({ "accuracy": table.accuracy(), "balanced_accuracy": table.balanced_accuracy() }) })
+        }
+        (Target::Real(truth), Target::Real(said)) => {
+            let (mse, r2) = (regression::mean_squared_error(truth, said, weights)?, regression::r2(truth, said, weights)?);
+            let text = format!("root mean squared error {}, R2 {}", number::g(mse.sqrt()), number::g(r2));
+            Some(Score { text, json: json!({ "mean_squared_error": mse, "r2": r2 }) })
+        }
+        _ => None,
+    })
+}
+
+fn said_text(target: &Target, row: usize) -> String {
+    match target {
+        Target::Classes(classes) => classes.names()[classes.codes()[row] as usize].clone(),
+        Target::Real(values) => values[row].to_string(),
+        Target::None | Target::Labels(_) => String::new(),
+    }
+}
+
+fn table(rows: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> String {
+    let mut text = head.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
+    for row in 0..rows {
+        text.push_str(&quoted(&said_text(said, row)));
+        for (width, values) in numbers {
+            values[row * width..(row + 1) * width].iter().for_each(|value| text.push_str(&format!(",{value}")));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn row_json(row: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> Value {
+    let mut object = serde_json::Map::new();
+    let value = match said {
+        Target::Real(values) => json!(values[row]),
+        other => json!(said_text(other, row)),
+    };
+    object.insert(head[0].clone(), value);
+    let cells = numbers.iter().flat_map(|(width, values)| values[row * width..(row + 1) * width].iter());
+    head[1..].iter().zip(cells).for_each(|(name, value)| {
+        object.insert(name.clone(), json!(value));
+    });
+    Value::Object(object)
+}
+
+/// A CSV field.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}

@@ -1,0 +1,163 @@
+//! `boulevard reproduce`: tables of papers beside the published numbers, as text, Markdown, JSON and HTML.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use boulevard::observe::Context;
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::args::ReproduceArgs;
+use crate::files;
+use crate::papers::{self, Bench, Entry, Spec, State};
+use crate::progress::{Watcher, interrupted};
+use crate::report::table::Table;
+use crate::report::{html, number, picture, print};
+
+pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
+    if args.list {
+        return list();
+    }
+    let specs = chosen(args)?;
+    let Some(data) = &args.data else { bail!("--data DIR is needed: the folder with the data sets") };
+    ensure!(data.is_dir(), "{}: is not a folder with data sets", data.display());
+    if let Some(path) = &args.json {
+        files::expect_writable(path)?;
+    }
+    std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    let watcher = Watcher::new(args.quiet);
+    let mut all = Vec::new();
+    for spec in &specs {
+        let entries = table(spec, args, data, &watcher)?;
+        let stem = spec.name.replace('/', "-") + if args.quick { "-quick" } else { "" };
+        let file = |extension: &str| args.out.join(format!("{stem}.{extension}"));
+        let value = as_json(spec, &entries, args.quick);
+        files::write(&file("md"), as_markdown(spec, &entries).as_bytes())?;
+        files::write(&file("json"), format!("{value:#}\n").as_bytes())?;
+        files::write(&file("html"), as_html(spec, &entries).as_bytes())?;
+        print(&format!(
+            "{}\n{}\n\n{}\n{}\nwritten to {}/{stem}.md, .json, .html\n\n",
+            spec.name,
+            spec.title,
+            as_table(&entries).text(),
+            summary(&entries),
+            args.out.display()
+        ))?;
+        all.push(value);
+    }
+    watcher.finish();
+    if let Some(path) = &args.json {
+        files::write(path, format!("{:#}\n", json!(all)).as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn list() -> Result<Outcome> {
+    let mut table = Table::new(["table", "what", "rows", "data"]);
+    for spec in papers::all() {
+        table.row([spec.name.to_owned(), spec.title.to_owned(), spec.rows.len().to_string(), spec.data.to_owned()]);
+    }
+    print(&table.text())?;
+    Ok(Outcome::Done)
+}
+
+fn chosen(args: &ReproduceArgs) -> Result<Vec<Spec>> {
+    let all = papers::all();
+    if args.tables.is_empty() {
+        return Ok(all);
+    }
+    let known = || all.iter().map(|spec| spec.name).collect::<Vec<_>>().join(", ");
+    let find = |name: &String| all.iter().find(|spec| spec.name == name).copied();
+    args.tables.iter().map(|name| find(name).with_context(|| format!("there is no table `{name}`; there are {}", known()))).collect()
+}
+
+/// All rows of one table; finished cells are not computed again.
+fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> Result<Vec<Entry>> {
+    let mode = if args.quick { "quick" } else { "full" };
+    let state = State::open(args.out.join("state").join(spec.name.replace('/', "-")).join(mode), args.fresh)?;
+    let context = Context::default().with_observer(watcher);
+    let context = args.threads.map_or(context, |threads| context.with_threads(threads as usize));
+    for row in &args.only {
+        ensure!(spec.rows.contains(&row.as_str()), "{} has no row `{row}`; its rows are {}", spec.name, spec.rows.join(", "));
+    }
+    let rows: Vec<&str> =
+        spec.rows.iter().copied().filter(|row| args.only.is_empty() || args.only.iter().any(|only| only == row)).collect();
+    let mut entries = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        watcher.note(&format!("{}: {row} ({} of {})", spec.name, place + 1, rows.len()));
+        let bench = Bench { data, quick: args.quick, state: &state, context };
+        let result = (spec.run)(&bench, row);
+        if interrupted() && result.is_err() {
+            watcher.finish();
+            bail!("interrupted; finished cells are kept in {}: the same command goes on from there", args.out.display());
+        }
+        entries.extend(result.with_context(|| format!("{}, row {row}", spec.name))?);
+    }
+    Ok(entries)
+}
+
+fn as_table(entries: &[Entry]) -> Table {
+    let mut table = Table::new(["row", "column", "published", "ours", "sd", "splits", "deviation", "verdict", "chosen"]);
+    for entry in entries {
+        table.row([
+            entry.row.clone(),
+            entry.column.clone(),
+            entry.published.map_or("-".to_owned(), |value| number::general(value, 4)),
+            number::general(entry.ours, 4),
+            number::general(entry.deviation, 3),
+            entry.splits.to_string(),
+            entry.distance().map_or("-".to_owned(), |distance| format!("{distance:+.1} sd")),
+            entry.verdict().to_owned(),
+            entry.note.clone(),
+        ]);
+    }
+    table
+}
+
+fn summary(entries: &[Entry]) -> String {
+    let judged: Vec<bool> = entries.iter().filter(|entry| entry.counts).filter_map(Entry::agrees).collect();
+    let agree = judged.iter().filter(|&&agrees| agrees).count();
+    format!("{agree} of {} published numbers lie within two standard deviations", judged.len())
+}
+
+fn as_markdown(spec: &Spec, entries: &[Entry]) -> String {
+    format!(
+        "# {}: {}\n\n{}\n\nProtocol: {}\n\nNumbers are {}s.\n\n{}\n{}.\n",
+        spec.name,
+        spec.title,
+        spec.source,
+        spec.protocol,
+        spec.measure,
+        as_table(entries).markdown(),
+        summary(entries)
+    )
+}
+
+fn as_json(spec: &Spec, entries: &[Entry], quick: bool) -> Value {
+    let rows: Vec<Value> = entries
+        .iter()
+        .map(|entry| {
+            let mut value = json!(entry);
+            value["distance"] = json!(entry.distance());
+            value["verdict"] = json!(entry.verdict());
+            value
+        })
+        .collect();
+    json!({ "table": spec.name, "title": spec.title, "source": spec.source, "protocol": spec.protocol, "quick": quick, "entries": rows, "summary": summary(entries) })
+}
+
+fn as_html(spec: &Spec, entries: &[Entry]) -> String {
+    let bars: Vec<(String, f64, Option<f64>)> =
+        entries.iter().filter(|entry| entry.counts).map(|entry| (entry.row.clone(), entry.ours, entry.published)).collect();
+    let caption = format!("Bars: our {}. Marks: the published number.", spec.measure);
+    let body = format!(
+        "<p>{}</p>\n{}<p><b>{}.</b></p>\n<figure>{}<figcaption>{}</figcaption></figure>\n{}",
+        html::escape(spec.source),
+        as_table(entries).html(),
+        html::escape(&summary(entries)),
+        picture::bars("our numbers and the published ones", &bars, |value| number::general(value, 3)),
+        html::escape(&caption),
+        html::section("Protocol", spec.protocol)
+    );
+    html::page(&format!("{}: {}", spec.name, spec.title), &body)
+}

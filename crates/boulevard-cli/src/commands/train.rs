@@ -1,0 +1,165 @@
+//! `boulevard train`: read, learn, report, save.
+
+use anyhow::{Result, bail};
+use boulevard::data::{Dataset, Target};
+use boulevard::metrics::regression;
+use boulevard::observe::{Context, StopReason};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::args::{LearnerArgs, ScaleName, TrainArgs};
+use crate::learner::Plan;
+use crate::model::Fitted;
+use crate::progress::Watcher;
+use crate::report::{complain, describe, html, number, picture, print, print_json};
+use crate::{columns, data, files, folds};
+
+/// Training rows times support vectors up to which the training error is worth its time.
+const CHEAP: usize = 1 << 31;
+
+pub fn run(args: &TrainArgs) -> Result<Outcome> {
+    let plan = Plan::new(args.method, &args.learner)?;
+    for path in args.output.iter().chain(&args.report) {
+        files::expect_writable(path)?;
+    }
+    let data = data::read_for(&plan, &args.data, &args.read)?;
+    if !args.run.quiet {
+        hint_at_scale(&data, &args.learner);
+    }
+    let watcher = Watcher::new(args.run.quiet);
+    let context = args.run.context(&watcher);
+    let fitted = plan.fit(&data, &context);
+    watcher.finish();
+    let fitted = fitted?;
+    let error = training_error(&fitted, &data)?;
+    if let Some(path) = &args.output {
+        fitted.save(path)?;
+    }
+    if let Some(path) = &args.report {
+        files::write(path, page(&fitted, &data, error, &args.data.display().to_string())?.as_bytes())?;
+    }
+    if args.run.json {
+        let mut value = describe::json(&fitted);
+        value["training_error"] = json!(error);
+        value["model"] = json!(args.output);
+        value["report"] = json!(args.report);
+        print_json(&value)?;
+    } else {
+        let mut text = format!("data: {} ({})\n", args.data.display(), data::in_words(&data));
+        text.push_str(&describe::text(&describe::facts(&fitted)));
+        if let Some(error) = error {
+            text.push_str(&training_line(&data.target, error));
+        }
+        for (what, path) in [("model saved to", &args.output), ("report written to", &args.report)] {
+            if let Some(path) = path {
+                text.push_str(&format!("{what} {}\n", path.display()));
+            }
+        }
+        print(&text)?;
+    }
+    outcome(&fitted, args)
+}
+
+/// Says how an early stop is to be understood.
+fn outcome(fitted: &Fitted, args: &TrainArgs) -> Result<Outcome> {
+    let report = fitted.model.report();
+    let (gap, cure) = (report.gap, "more --max-iter or --max-time, a smaller --c, or --scale");
+    match (report.stop, &args.output) {
+        (StopReason::Converged, _) => return Ok(Outcome::Done),
+        (StopReason::Interrupted, Some(path)) => {
+            complain(&format!("interrupted: the partial model (relative gap {gap:.1e}) was saved to {}", path.display()));
+        }
+        (StopReason::Interrupted, None) => bail!("interrupted; nothing was saved, because no -o was given"),
+        (stop, _) => complain(&format!("warning: the solver {} (relative gap {gap:.1e}); try {cure}", describe::stop(stop))),
+    }
+    Ok(if args.strict { Outcome::NotConverged } else { Outcome::Done })
+}
+
+fn hint_at_scale(data: &Dataset<'_>, args: &LearnerArgs) {
+    use crate::args::KernelName::Precomputed;
+    if args.scale != ScaleName::None || args.kernel == Precomputed {
+        return;
+    }
+    if let Some((narrow, wide, ratio)) = columns::uneven(&columns::describe(&data.x)) {
+        let (narrow, wide) = (data.feature_name(narrow), data.feature_name(wide));
+        complain(&format!("hint: column `{wide}` varies {ratio:.0} times as much as `{narrow}`; --scale standard may help"));
+    }
+}
+
+/// The error on the rows it learnt from, where that is cheap.
+fn training_error(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<f64>> {
+    if data.len().saturating_mul(fitted.support()) > CHEAP {
+        return Ok(None);
+    }
+    let answers = fitted.answer(&data.x, &Context::default())?;
+    folds::judge(&data.target, &answers.target, data.weights.as_deref()).map(Some)
+}
+
+fn training_line(target: &Target, error: f64) -> String {
+    match target {
+        Target::Real(_) => format!("training rows: root mean squared error {}\n", number::g(error.sqrt())),
+        Target::None => format!("training rows: {} outside\n", number::percent(error)),
+        _ => format!("training rows: {} wrong\n", number::percent(error)),
+    }
+}
+
+/// The report as a page.
+fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> Result<String> {
+    let mut table = crate::report::table::Table::new(["", "the model"]);
+    for (name, value) in describe::facts(fitted) {
+        table.row([name.to_owned(), value]);
+    }
+    if let Some(error) = error {
+        let line = training_line(&data.target, error);
+        let (name, value) = line.trim_end().split_once(": ").expect("the line has a colon");
+        table.row([name, value]);
+    }
+    let mut body = format!("<p class=\"soft\">{}: {}</p>\n", html::escape(name), html::escape(&data::in_words(data))) + &table.html();
+    if let Some(figure) = map(fitted, data)? {
+        body.push_str(&html::cards(&figure));
+    }
+    if let Target::Real(truth) = &data.target
+        && let Target::Real(said) = fitted.answer(&data.x, &Context::default())?.target
+    {
+        let pairs: Vec<(f64, f64)> = truth.iter().copied().zip(said.iter().copied()).take(2000).collect();
+        let caption = format!("On the training rows; R2 = {}.", number::g(regression::r2(truth, &said, None)?));
+        body.push_str(&html::cards(&html::figure(&picture::agreement("true value against prediction", &pairs), "Predictions.", &caption)));
+    }
+    Ok(html::page("A model and how it was trained", &body))
+}
+
+/// The decision map of a model with two features.
+pub fn map(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
+    const MOST_DOTS: usize = 1500;
+    let codes = match &data.target {
+        Target::Classes(classes) => classes.codes().to_vec(),
+        Target::None => vec![1; data.len()],
+        _ => return Ok(None),
+    };
+    if data.x.columns() != 2 {
+        return Ok(None);
+    }
+    let points: Vec<(f64, f64)> = (0..data.len()).map(|i| (data.x.get(i, 0), data.x.get(i, 1))).collect();
+    let window = picture::Window::around(&points);
+    let cells = boulevard::data::Matrix::dense(window.cells(), picture::CELLS * picture::CELLS, 2)?;
+    let Target::Classes(said) = fitted.answer(&cells, &Context::default())?.target else { return Ok(None) };
+    let said: Vec<usize> = said.codes().iter().map(|&code| code as usize).collect();
+    let support = support_rows(fitted);
+    let dots: Vec<picture::Dot> = points
+        .iter()
+        .enumerate()
+        .take(MOST_DOTS)
+        .map(|(i, &at)| picture::Dot { at, class: codes[i] as usize, ringed: support.contains(&i) })
+        .collect();
+    let svg = picture::regions("decision regions and samples", window, &said, &dots);
+    Ok(Some(html::figure(&svg, "Who rules where.", "Support vectors have a ring.")))
+}
+
+fn support_rows(fitted: &Fitted) -> std::collections::HashSet<usize> {
+    use boulevard::persist::AnyModel;
+    match &fitted.model {
+        AnyModel::Svc(model) => model.machine.support.iter().copied().collect(),
+        AnyModel::OneClass(model) => model.machine.support.iter().copied().collect(),
+        _ => Default::default(),
+    }
+}

@@ -1,0 +1,237 @@
+//! `boulevard tune`: a grid over C (or nu) and gamma, judged by cross-validation; the best is fitted on all rows.
+
+use anyhow::{Result, bail, ensure};
+use boulevard::data::split::Split;
+use boulevard::data::{Dataset, Scaler, Target};
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::metrics::comparison::{mean, standard_deviation};
+use boulevard::observe::{Context, StopReason};
+use boulevard::parallel;
+use boulevard::svm::{Penalty, Svc};
+use boulevard::validation::{GridPoint, GridSearch, Score};
+use serde_json::json;
+
+use crate::Outcome;
+use crate::args::{MethodName, TuneArgs};
+use crate::folds::{cross_validate, error_name};
+use crate::learner::{Plan, Recipe, apply};
+use crate::progress::{Silent, Watcher};
+use crate::report::table::Table;
+use crate::report::{complain, describe, number, print, print_json};
+use crate::{data, files};
+
+/// One point of the grid and how it did.
+struct Cell {
+    price: f64,
+    gamma: Option<f64>,
+    errors: Vec<f64>,
+}
+
+pub fn run(args: &TuneArgs) -> Result<Outcome> {
+    let plan = Plan::new(args.method, &args.learner)?;
+    ensure!(args.method != MethodName::OneClass, "--method one-class has no error to tune by: its data have no labels");
+    ensure!(args.learner.c.is_none() && args.learner.nu.is_none(), "tune searches --c and --nu itself: use --c-grid");
+    ensure!(args.learner.gamma.is_none(), "tune searches --gamma itself: use --gamma-grid");
+    ensure!(args.gamma_grid.iter().all(|gamma| gamma.is_finite() && *gamma >= 0.0), "--gamma-grid must hold numbers that are not negative");
+    ensure!(args.c_grid.iter().all(|c| c.is_finite() && *c > 0.0), "--c-grid must hold positive numbers");
+    if let Some(path) = &args.output {
+        files::expect_writable(path)?;
+    }
+    let data = data::read_for(&plan, &args.data, &args.read)?;
+    let prices = prices(args);
+    let gammas = gammas(args, &plan, &data)?;
+    let splits = data::folds(&data, args.folds, 1, args.learner.seed)?;
+    let points: Vec<(f64, Option<f64>)> = gammas.iter().flat_map(|&gamma| prices.iter().map(move |&price| (price, gamma))).collect();
+    let plans: Vec<Plan> = points.iter().map(|&(price, gamma)| at(&plan, price, gamma)).collect();
+    let watcher = Watcher::new(args.run.quiet);
+    let context = args.run.context(&watcher);
+    let judged = match shared_search(&plan, &prices, &gammas, &data, &splits, &context) {
+        Some(judged) => judged,
+        None => search(&plans, &data, &splits, &context),
+    };
+    watcher.finish();
+    let cells: Vec<Cell> = points.iter().zip(judged?).map(|(&(price, gamma), errors)| Cell { price, gamma, errors }).collect();
+    let Some(best) = best(&cells, prices.len(), gammas.len()) else {
+        bail!("no point of the grid could be fitted: nu may be too large for these class sizes")
+    };
+    let fitted = at(&plan, best.price, best.gamma).fit(&data, &args.run.context(&watcher))?;
+    if let Some(path) = &args.output {
+        fitted.save(path)?;
+    }
+    let price = price_name(args.method);
+    if args.run.json {
+        let rows: Vec<_> =
+            cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
+        print_json(&json!({
+            "error": error_name(&data.target), "grid": rows, "best": { price: best.price, "gamma": best.gamma, "mean": mean(&best.errors) },
+            "model": args.output, "fit": describe::json(&fitted),
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    let mut text = format!("{} ({}), {} folds, {}\n\n", args.data.display(), data::in_words(&data), args.folds, error_name(&data.target));
+    text.push_str(&table(&cells, &prices, &gammas, price, &data.target));
+    let gamma = best.gamma.map_or(String::new(), |gamma| format!(" --gamma {}", number::g(gamma)));
+    let (middle, spread) = (show(&data.target, mean(&best.errors)), show(&data.target, standard_deviation(&best.errors)));
+    text.push_str(&format!(
+        "\nbest: --{price} {}{gamma}, {} {middle} (sd over folds {spread})\n",
+        number::g(best.price),
+        error_name(&data.target)
+    ));
+    match &args.output {
+        Some(path) => text.push_str(&format!("model fitted on all rows and saved to {}\n", path.display())),
+        None => text.push_str("to keep the model, give -o\n"),
+    }
+    print(&text)?;
+    if at_edge(best, &prices, &gammas) && !args.run.quiet {
+        complain("hint: the best point lies at the edge of the grid; a wider one may hold a better");
+    }
+    Ok(Outcome::Done)
+}
+
+/// The point of least error; ties go to the one nearest the middle of the grid, where its neighbors are known to be good too.
+fn best(cells: &[Cell], columns: usize, rows: usize) -> Option<&Cell> {
+    let off = |place: usize, size: usize| (place as f64 - (size as f64 - 1.0) / 2.0).abs();
+    let key = |place: usize| (mean(&cells[place].errors), off(place % columns, columns) + off(place / columns, rows));
+    let fitted = (0..cells.len()).filter(|&place| !cells[place].errors.is_empty());
+    fitted.min_by(|&a, &b| key(a).partial_cmp(&key(b)).expect("errors are numbers")).map(|place| &cells[place])
+}
+
+fn price_name(method: MethodName) -> &'static str {
+    if method == MethodName::NuSvc { "nu" } else { "c" }
+}
+
+fn mean_or_null(errors: &[f64]) -> Option<f64> {
+    (!errors.is_empty()).then(|| mean(errors))
+}
+
+fn show(target: &Target, value: f64) -> String {
+    if matches!(target, Target::Real(_)) { number::g(value) } else { number::percent(value) }
+}
+
+fn prices(args: &TuneArgs) -> Vec<f64> {
+    match (args.c_grid.is_empty(), args.method) {
+        (false, _) => args.c_grid.clone(),
+        (true, MethodName::NuSvc) => vec![0.05, 0.1, 0.2, 0.3, 0.5, 0.7],
+        (true, _) => (-1..=4).map(|power| 4f64.powi(power)).collect(),
+    }
+}
+
+fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option<f64>>> {
+    if plan.kernel().gamma().is_none() {
+        ensure!(args.gamma_grid.is_empty(), "--gamma-grid does not apply to this kernel: it has no gamma");
+        return Ok(vec![None]);
+    }
+    if !args.gamma_grid.is_empty() {
+        return Ok(args.gamma_grid.iter().copied().map(Some).collect());
+    }
+    // The rule is asked about the columns that the machine will see.
+    let scaled = match plan.scaling {
+        Some(scaling) => Some(apply(&Scaler::fit(&data.x, data.weights.as_deref(), scaling)?, &data.x)?),
+        None => None,
+    };
+    let resolved = plan.kernel().resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;
+    let center = resolved.gamma().and_then(Gamma::value).unwrap_or(1.0);
+    Ok((-3..=2).map(|power| Some(center * 4f64.powi(power))).collect())
+}
+
+/// The plan at one point of the grid.
+fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
+    let mut plan = plan.clone();
+    match &mut plan.recipe {
+        Recipe::Svc(svc) => match &mut svc.penalty {
+            Penalty::C(c) => *c = price,
+            Penalty::Nu(nu) => *nu = price,
+        },
+        Recipe::Svr(svr) => svr.c = price,
+        Recipe::OneClass(one) => one.nu = price,
+    }
+    if let Some(gamma) = gamma {
+        let kernel = plan.kernel().clone().with_gamma(gamma);
+        *plan.kernel_mut() = kernel;
+    }
+    plan
+}
+
+/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling inside folds and no nu-SVC:
+/// `None` then.
+fn shared_search(
+    plan: &Plan,
+    prices: &[f64],
+    gammas: &[Option<f64>],
+    data: &Dataset<'_>,
+    splits: &[Split],
+    context: &Context<'_>,
+) -> Option<Result<Vec<Vec<f64>>>> {
+    if plan.scaling.is_some() || *plan.kernel() == Kernel::Precomputed {
+        return None;
+    }
+    let grid = GridSearch { c: prices.to_vec(), gamma: gammas.iter().flatten().copied().collect(), refit: false, ..GridSearch::default() };
+    let found = match &plan.recipe {
+        Recipe::Svc(svc) if matches!(svc.penalty, Penalty::C(_)) => {
+            let grid = GridSearch { score: Some(Score::Accuracy), ..grid };
+            let plain = Svc { calibrate: false, ..svc.clone() };
+            grid.svc_on(&plain, data, splits, context).map(|found| (found.points, found.stop))
+        }
+        Recipe::Svr(svr) => {
+            let grid = GridSearch { score: Some(Score::Rmse), ..grid };
+            grid.svr_on(svr, data, splits, context).map(|found| (found.points, found.stop))
+        }
+        _ => return None,
+    };
+    let error = |score: f64| if matches!(data.target, Target::Real(_)) { score * score } else { 1.0 - score };
+    let sorted = |(points, stop): (Vec<GridPoint>, StopReason)| {
+        ensure!(stop != StopReason::Interrupted, "interrupted");
+        let at = |price: f64, gamma: Option<f64>| {
+            let point = points.iter().find(|point| point.c == price && (gamma.is_none() || point.gamma == gamma));
+            point.map_or(Vec::new(), |point| point.scores.iter().map(|&score| error(score)).collect())
+        };
+        Ok(gammas
+            .iter()
+            .flat_map(|&gamma| prices.iter().map(move |&price| (price, gamma)))
+            .map(|(price, gamma)| at(price, gamma))
+            .collect())
+    };
+    Some(found.map_err(Into::into).and_then(sorted))
+}
+
+/// Errors by plan and fold, every point on its own. A nu that the class sizes do not allow gives no errors; any other failure ends the search.
+fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<Vec<f64>>> {
+    // Calibration does not change the decisions that are judged here.
+    let plain = |plan: &Plan| {
+        let mut plan = plan.clone();
+        if let Recipe::Svc(svc) = &mut plan.recipe {
+            svc.calibrate = false;
+        }
+        plan
+    };
+    let quiet = context.with_threads(1).with_observer(&Silent);
+    let results = parallel::map(context.threads, plans.len(), |i| {
+        if context.step("tune", i, plans.len()) == Some(StopReason::Interrupted) {
+            bail!("interrupted");
+        }
+        match cross_validate(&plain(&plans[i]), data, splits, &quiet) {
+            Ok(folds) => Ok(folds.iter().map(|fold| fold.error).collect()),
+            Err(error) if error.to_string().contains("parameter `nu`") => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    });
+    results.into_iter().collect()
+}
+
+fn table(cells: &[Cell], prices: &[f64], gammas: &[Option<f64>], price: &str, target: &Target) -> String {
+    let mut table = Table::new(std::iter::once(format!("gamma \\ {price}")).chain(prices.iter().map(|&p| number::g(p))));
+    for (row, gamma) in gammas.iter().enumerate() {
+        let name = gamma.map_or("-".to_owned(), |gamma| number::general(gamma, 4));
+        let errors = cells[row * prices.len()..(row + 1) * prices.len()].iter();
+        table.row(std::iter::once(name).chain(errors.map(|cell| mean_or_null(&cell.errors).map_or("-".to_owned(), |m| show(target, m)))));
+    }
+    table.text()
+}
+
+fn at_edge(best: &Cell, prices: &[f64], gammas: &[Option<f64>]) -> bool {
+    let edge = |value: f64, all: &mut dyn Iterator<Item = f64>| {
+        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        low < high && (value == low || value == high)
+    };
+    edge(best.price, &mut prices.iter().copied()) || best.gamma.is_some_and(|gamma| edge(gamma, &mut gammas.iter().flatten().copied()))
+}

@@ -1,0 +1,80 @@
+//! Cross-validation of a plan: every row predicted by a model that did not see it.
+
+use anyhow::{Result, bail};
+use boulevard::data::split::Split;
+use boulevard::data::{Dataset, Matrix, Target};
+use boulevard::kernel::Kernel;
+use boulevard::metrics::{classification, regression};
+use boulevard::observe::{Context, StopReason};
+use boulevard::parallel;
+
+use crate::learner::Plan;
+use crate::progress::Silent;
+
+/// What one fold gave.
+pub struct FoldResult {
+    /// Error: share of wrong classes, mean squared error, or share of rows outside.
+    pub error: f64,
+    /// Predictions for the fold's test rows.
+    pub predicted: Target,
+    pub stop: StopReason,
+}
+
+/// What the error of a target is called.
+pub fn error_name(target: &Target) -> &'static str {
+    match target {
+        Target::Real(_) => "mean squared error",
+        Target::None => "share outside",
+        _ => "error",
+    }
+}
+
+/// Fits and judges the plan on every split, splits in parallel.
+pub fn cross_validate(plan: &Plan, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<FoldResult>> {
+    let inner = if splits.len() > 1 { context.with_threads(1) } else { *context }.with_observer(&Silent);
+    let results = parallel::map(context.threads, splits.len(), |i| {
+        if context.step("cross-validate", i, splits.len()) == Some(StopReason::Interrupted) {
+            bail!("interrupted");
+        }
+        one_fold(plan, data, &splits[i], &inner)
+    });
+    results.into_iter().collect()
+}
+
+fn one_fold(plan: &Plan, data: &Dataset<'_>, split: &Split, context: &Context<'_>) -> Result<FoldResult> {
+    let precomputed = *plan.kernel() == Kernel::Precomputed;
+    let mut train = data.select(&split.train);
+    if precomputed {
+        train.x = block(&data.x, &split.train, &split.train)?;
+    }
+    let fitted = plan.fit(&train, context)?;
+    let stop = fitted.model.report().stop;
+    if stop == StopReason::Interrupted {
+        bail!("interrupted");
+    }
+    let test = if precomputed { block(&data.x, &split.test, &split.train)? } else { data.x.select(&split.test) };
+    let predicted = fitted.answer(&test, context)?.target;
+    let weights: Option<Vec<f64>> = data.weights.as_ref().map(|weights| split.test.iter().map(|&row| weights[row]).collect());
+    let error = judge(&data.target.select(&split.test), &predicted, weights.as_deref())?;
+    Ok(FoldResult { error, predicted, stop })
+}
+
+/// The error of predictions.
+pub fn judge(truth: &Target, predicted: &Target, weights: Option<&[f64]>) -> Result<f64> {
+    Ok(match (truth, predicted) {
+        (Target::Classes(truth), Target::Classes(predicted)) => {
+            1.0 - classification::Confusion::from_categories(truth, predicted, weights)?.accuracy()
+        }
+        (Target::Real(truth), Target::Real(predicted)) => regression::mean_squared_error(truth, predicted, weights)?,
+        (Target::None, Target::Classes(inside)) => {
+            inside.codes().iter().filter(|&&code| code == 0).count() as f64 / inside.len().max(1) as f64
+        }
+        (truth, predicted) => bail!("predictions are {} but the file has {}", predicted.kind(), truth.kind()),
+    })
+}
+
+/// Some rows and columns of a kernel matrix.
+fn block(x: &Matrix<'_>, rows: &[usize], columns: &[usize]) -> boulevard::Result<Matrix<'static>> {
+    let values: Vec<f64> = rows.iter().flat_map(|&i| columns.iter().map(move |&j| x.get(i, j))).collect();
+    Matrix::dense(values, rows.len(), columns.len())
+}

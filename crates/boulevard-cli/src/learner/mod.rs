@@ -1,0 +1,130 @@
+//! From flags to a learner: the checked request of `train`, `evaluate` and `tune`.
+//!
+//! A method is a name in `args`, a variant of [`Recipe`] and a file here.
+
+mod kernel;
+mod machine;
+
+use anyhow::{Result, bail};
+use boulevard::data::io::TargetKind;
+use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
+use boulevard::kernel::Kernel;
+use boulevard::observe::Context;
+use boulevard::persist::AnyModel;
+use boulevard::svm::{Learner, OneClass, Svc, Svr};
+
+use crate::args::{LearnerArgs, MethodName, ScaleName};
+use crate::model::Fitted;
+
+/// A learner with parameters that were checked.
+#[derive(Clone, Debug)]
+pub enum Recipe {
+    Svc(Svc),
+    Svr(Svr),
+    OneClass(OneClass),
+}
+
+/// What to learn with: a recipe and what happens to the columns first.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub method: MethodName,
+    pub recipe: Recipe,
+    pub scaling: Option<Scaling>,
+}
+
+impl Plan {
+    /// Checks the flags for one method.
+    pub fn new(method: MethodName, args: &LearnerArgs) -> Result<Self> {
+        let misplaced = machine::misplaced(method, args);
+        if let Some((flag, belongs)) = misplaced.first() {
+            bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", method.text());
+        }
+        Self::lenient(method, args)
+    }
+
+    /// Plans for several methods. A flag must apply to at least one of them.
+    pub fn several(methods: &[MethodName], args: &LearnerArgs) -> Result<Vec<Self>> {
+        let all: Vec<_> = methods.iter().map(|&method| machine::misplaced(method, args)).collect();
+        if let Some((first, rest)) = all.split_first()
+            && let Some((flag, belongs)) = first.iter().find(|item| rest.iter().all(|other| other.contains(item)))
+        {
+            let names: Vec<&str> = methods.iter().map(|method| method.text()).collect();
+            bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", names.join(", "));
+        }
+        methods.iter().map(|&method| Self::lenient(method, args)).collect()
+    }
+
+    fn lenient(method: MethodName, args: &LearnerArgs) -> Result<Self> {
+        let recipe = machine::recipe(method, args)?;
+        let scaling = match args.scale {
+            ScaleName::None => None,
+            ScaleName::Standard => Some(Scaling::Standard),
+            ScaleName::Minmax => Some(Scaling::MinMax { low: 0.0, high: 1.0 }),
+        };
+        let plan = Self { method, recipe, scaling };
+        if plan.scaling.is_some() && *plan.kernel() == Kernel::Precomputed {
+            bail!("--scale does not apply to --kernel precomputed: the file holds kernel values, not columns");
+        }
+        plan.recipe.validate()?;
+        Ok(plan)
+    }
+
+    /// How the label of a file is to be read for this method.
+    pub fn target(&self) -> TargetKind {
+        match self.recipe {
+            Recipe::Svc(_) => TargetKind::Classes,
+            Recipe::Svr(_) => TargetKind::Real,
+            Recipe::OneClass(_) => TargetKind::None,
+        }
+    }
+
+    pub fn kernel(&self) -> &Kernel {
+        match &self.recipe {
+            Recipe::Svc(svc) => &svc.kernel,
+            Recipe::Svr(svr) => &svr.kernel,
+            Recipe::OneClass(one) => &one.kernel,
+        }
+    }
+
+    pub fn kernel_mut(&mut self) -> &mut Kernel {
+        match &mut self.recipe {
+            Recipe::Svc(svc) => &mut svc.kernel,
+            Recipe::Svr(svr) => &mut svr.kernel,
+            Recipe::OneClass(one) => &mut one.kernel,
+        }
+    }
+
+    /// Learns from `data`: the scaler sees only these rows.
+    pub fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<Fitted> {
+        let Some(scaling) = self.scaling else {
+            return Ok(Fitted { scaler: None, model: self.recipe.fit(data, context)? });
+        };
+        data.validate()?;
+        let scaler = Scaler::fit(&data.x, data.weights.as_deref(), scaling)?;
+        let scaled = Dataset { x: apply(&scaler, &data.x)?, ..data.clone() };
+        Ok(Fitted { model: self.recipe.fit(&scaled, context)?, scaler: Some(scaler) })
+    }
+}
+
+/// The scaled table. A sparse one whose zeros move becomes dense: the user asked for it, and the file was read whole.
+pub fn apply(scaler: &Scaler, x: &Matrix<'_>) -> boulevard::Result<Matrix<'static>> {
+    if x.is_sparse() && !scaler.keeps_zeros() { scaler.transform(&x.to_dense()) } else { scaler.transform(x) }
+}
+
+impl Recipe {
+    fn validate(&self) -> boulevard::Result<()> {
+        match self {
+            Self::Svc(svc) => svc.validate(),
+            Self::Svr(svr) => svr.validate(),
+            Self::OneClass(one) => one.validate(),
+        }
+    }
+
+    fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<AnyModel> {
+        Ok(match self {
+            Self::Svc(svc) => svc.fit_in(data, context)?.into(),
+            Self::Svr(svr) => svr.fit_in(data, context)?.into(),
+            Self::OneClass(one) => one.fit_in(data, context)?.into(),
+        })
+    }
+}

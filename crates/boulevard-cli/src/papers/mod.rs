@@ -1,0 +1,85 @@
+//! Tables of published papers, regenerated: each paper is one file that lists its tables.
+//!
+//! To add a table: a [`Spec`] in the paper's file with a function that computes one row. The harness keeps finished cells, compares with
+//! the published numbers and writes the results.
+
+mod esvm;
+pub mod ida;
+mod state;
+
+use std::path::Path;
+
+use anyhow::Result;
+use boulevard::observe::Context;
+use serde::{Deserialize, Serialize};
+
+pub use state::State;
+
+/// Every table there is.
+pub fn all() -> Vec<Spec> {
+    vec![esvm::TABLE_2]
+}
+
+/// A table that can be regenerated.
+#[derive(Clone, Copy)]
+pub struct Spec {
+    /// `paper/table`, as on the command line.
+    pub name: &'static str,
+    pub title: &'static str,
+    pub source: &'static str,
+    /// What files under `--data` it needs.
+    pub data: &'static str,
+    /// How the numbers are made, and where that departs from the paper.
+    pub protocol: &'static str,
+    /// What the numbers are.
+    pub measure: &'static str,
+    pub rows: &'static [&'static str],
+    /// Computes one row.
+    pub run: fn(&Bench<'_>, &str) -> Result<Vec<Entry>>,
+}
+
+/// What a row's function may use.
+pub struct Bench<'a> {
+    pub data: &'a Path,
+    pub quick: bool,
+    pub state: &'a State,
+    pub context: Context<'a>,
+}
+
+/// One number beside the published one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub row: String,
+    pub column: String,
+    pub published: Option<f64>,
+    pub ours: f64,
+    /// Standard deviation over splits.
+    pub deviation: f64,
+    /// Number of splits.
+    pub splits: usize,
+    pub note: String,
+    /// Whether the entry counts in the verdict (parts reported apart do not).
+    pub counts: bool,
+}
+
+impl Entry {
+    /// Distance from the published number in standard deviations over splits.
+    pub fn distance(&self) -> Option<f64> {
+        self.published.map(|published| (self.ours - published) / self.deviation.max(f64::MIN_POSITIVE))
+    }
+
+    /// Whether the published number lies within two standard deviations.
+    pub fn agrees(&self) -> Option<bool> {
+        self.distance().map(|distance| distance.abs() <= 2.0)
+    }
+
+    /// In words.
+    pub fn verdict(&self) -> &'static str {
+        match (self.agrees(), self.distance()) {
+            (Some(true), _) => "agrees",
+            (Some(false), Some(distance)) if distance < 0.0 => "lower",
+            (Some(false), _) => "higher",
+            (None, _) => "not published",
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Pictures as inline SVG; colors come from the page's style sheet, so that they follow light and dark.
+
+use std::fmt::Write;
+
+/// Side of the drawing area.
+const SIZE: f64 = 300.0;
+/// Cells of a decision map along each side.
+pub const CELLS: usize = 75;
+
+/// A rectangle of the plane.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    pub x: (f64, f64),
+    pub y: (f64, f64),
+}
+
+impl Window {
+    /// All points with a margin around them.
+    pub fn around(points: &[(f64, f64)]) -> Self {
+        let span = |values: &mut dyn Iterator<Item = f64>| {
+            let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+            let margin = if high > low { 0.06 * (high - low) } else { 1.0 };
+            if low.is_finite() { (low - margin, high + margin) } else { (0.0, 1.0) }
+        };
+        Self { x: span(&mut points.iter().map(|p| p.0)), y: span(&mut points.iter().map(|p| p.1)) }
+    }
+
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        let part = |v: f64, (low, high): (f64, f64)| (v - low) / (high - low) * SIZE;
+        (part(x, self.x), SIZE - part(y, self.y))
+    }
+
+    /// Centers of the cells of a decision map, row by row from the top.
+    pub fn cells(&self) -> Vec<f64> {
+        let at = |i: usize, (low, high): (f64, f64)| low + (i as f64 + 0.5) / CELLS as f64 * (high - low);
+        (0..CELLS).flat_map(|row| (0..CELLS).flat_map(move |column| [at(column, self.x), at(CELLS - 1 - row, self.y)])).collect()
+    }
+}
+
+/// A point with its class and whether it is a support vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Dot {
+    pub at: (f64, f64),
+    pub class: usize,
+    pub ringed: bool,
+}
+
+fn open(label: &str) -> String {
+    format!("<svg viewBox=\"0 0 {SIZE} {SIZE}\" role=\"img\" aria-label=\"{}\">", super::html::escape(label))
+}
+
+/// Which class rules where (`codes` of [`Window::cells`]), and the samples on top.
+pub fn regions(label: &str, window: Window, codes: &[usize], dots: &[Dot]) -> String {
+    let mut svg = open(label);
+    let side = SIZE / CELLS as f64;
+    svg.push_str("<g shape-rendering=\"crispEdges\">");
+    // Runs of equal cells become one rectangle: a map then takes some ten kilobytes instead of five hundred.
+    for row in 0..CELLS {
+        let mut start = 0;
+        for run in codes[row * CELLS..(row + 1) * CELLS].chunk_by(|a, b| a == b) {
+            let (x, y, width) = (start as f64 * side, row as f64 * side, run.len() as f64 * side);
+            let color = run[0] % 4;
+            let _ = write!(svg, "<rect x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{side:.0}\" fill=\"var(--r{color})\"/>");
+            start += run.len();
+        }
+    }
+    svg.push_str("</g>");
+    for dot in dots {
+        let ((x, y), color) = (window.place(dot.at), dot.class % 4);
+        let ring = if dot.ringed { " stroke=\"var(--ink)\" stroke-width=\"1\"" } else { "" };
+        let _ = write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\" fill=\"var(--c{color})\"{ring}/>");
+    }
+    svg + "</svg>"
+}
+
+/// True values against predictions, with the line on which they agree.
+pub fn agreement(label: &str, pairs: &[(f64, f64)]) -> String {
+    let all: Vec<(f64, f64)> = pairs.iter().flat_map(|&(a, b)| [(a, a), (b, b)]).collect();
+    let window = Window::around(&all);
+    let mut svg = open(label);
+    let ((x1, y1), (x2, y2)) = (window.place((window.x.0, window.x.0)), window.place((window.x.1, window.x.1)));
+    let _ = write!(svg, "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"var(--soft)\" stroke-dasharray=\"5 4\"/>");
+    for &pair in pairs {
+        let (x, y) = window.place(pair);
+        let _ = write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.4\" fill=\"var(--c1)\" fill-opacity=\"0.7\"/>");
+    }
+    let text = "font-size=\"12\" fill=\"var(--soft)\"";
+    let _ = write!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" {text}>true value</text>", SIZE - 6.0, SIZE - 7.0);
+    let _ = write!(svg, "<text x=\"8\" y=\"16\" {text}>prediction</text>");
+    svg + "</svg>"
+}
+
+/// Horizontal bars with names and values; a second value per bar is drawn as a mark.
+pub fn bars(label: &str, items: &[(String, f64, Option<f64>)], show: impl Fn(f64) -> String) -> String {
+    const ROW: f64 = 24.0;
+    const LEFT: f64 = 120.0;
+    const WIDTH: f64 = 520.0;
+    let most = items.iter().flat_map(|(_, a, b)| [*a, b.unwrap_or(0.0)]).fold(f64::MIN_POSITIVE, f64::max);
+    let scale = (WIDTH - LEFT - 80.0) / most;
+    let height = ROW * items.len() as f64 + 6.0;
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">", super::html::escape(label));
+    for (i, (name, value, mark)) in items.iter().enumerate() {
+        let y = ROW * i as f64 + 4.0;
+        let name = super::html::escape(name);
+        let _ = write!(
+            svg,
+            "<text x=\"{}\" y=\"{}\" font-size=\"13\" text-anchor=\"end\" fill=\"var(--ink)\">{name}</text>\
+             <rect x=\"{LEFT}\" y=\"{y}\" width=\"{:.1}\" height=\"16\" fill=\"var(--c1)\" rx=\"2\"/>",
+            LEFT - 8.0,
+            y + 13.0,
+            (value * scale).max(0.5)
+        );
+        if let Some(mark) = mark {
+            let x = LEFT + mark * scale;
+            let _ = write!(
+                svg,
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\" stroke=\"var(--c0)\" stroke-width=\"3\"/>",
+                y - 2.0,
+                y + 18.0
+            );
+        }
+        let end = LEFT + value.max(mark.unwrap_or(0.0)) * scale + 8.0;
+        let _ = write!(svg, "<text x=\"{end:.1}\" y=\"{}\" font-size=\"12\" fill=\"var(--soft)\">{}</text>", y + 13.0, show(*value));
+    }
+    svg + "</svg>"
+}

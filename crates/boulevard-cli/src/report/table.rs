@@ -1,0 +1,88 @@
+//! Tables of text: for the terminal, for Markdown and for HTML.
+
+use super::html::escape;
+
+/// A table; numbers go to the right.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Self {
+        Self { head: head.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        cells.resize(self.head.len(), String::new());
+        self.rows.push(cells);
+    }
+
+    /// Columns whose every cell starts like a number (or is empty) are aligned to the right.
+    fn right(&self, column: usize) -> bool {
+        let numeric = |cell: &String| {
+            cell.is_empty() || cell == "-" || cell.trim_start_matches(['-', '+', '.']).starts_with(|c: char| c.is_ascii_digit())
+        };
+        column > 0 && !self.rows.is_empty() && self.rows.iter().all(|row| numeric(&row[column]))
+    }
+
+    pub fn text(&self) -> String {
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].chars().count());
+            cells.chain([self.head[column].chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let line = |cells: &[String]| {
+            let mut text = String::new();
+            for (column, cell) in cells.iter().enumerate() {
+                let gap = " ".repeat(widths[column] - cell.chars().count());
+                let cell = if self.right(column) { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
+                text.push_str(if column > 0 { "  " } else { "" });
+                text.push_str(&cell);
+            }
+            text.trim_end().to_owned() + "\n"
+        };
+        let rule: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
+        let mut text = line(&self.head) + &rule.join("  ") + "\n";
+        self.rows.iter().for_each(|row| text.push_str(&line(row)));
+        text
+    }
+
+    pub fn markdown(&self) -> String {
+        let line =
+            |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "));
+        let marks: Vec<String> = (0..self.head.len()).map(|c| if self.right(c) { "---:".into() } else { "---".into() }).collect();
+        let mut text = line(&self.head) + &format!("|{}|\n", marks.join("|"));
+        self.rows.iter().for_each(|row| text.push_str(&line(row)));
+        text
+    }
+
+    pub fn html(&self) -> String {
+        let cells = |row: &[String], tag: &str| {
+            let cell = |(column, text): (usize, &String)| {
+                let class = if self.right(column) { " class=\"n\"" } else { "" };
+                format!("<{tag}{class}>{}</{tag}>", escape(text))
+            };
+            format!("<tr>{}</tr>\n", row.iter().enumerate().map(cell).collect::<String>())
+        };
+        let body: String = self.rows.iter().map(|row| cells(row, "td")).collect();
+        format!("<div class=\"scroll\"><table><thead>{}</thead><tbody>\n{body}</tbody></table></div>\n", cells(&self.head, "th"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn numbers_stand_on_the_right() {
+        let mut table = Table::new(["name", "error"]);
+        table.row(["a|b", "10.5 %"]);
+        table.row(["c", "-"]);
+        assert_eq!(table.text(), "name   error\n----  ------\na|b   10.5 %\nc          -\n");
+        assert_eq!(table.markdown(), "| name | error |\n|---|---:|\n| a\\|b | 10.5 % |\n| c | - |\n");
+        assert!(table.html().contains("<td class=\"n\">10.5 %</td>"));
+    }
+}

@@ -1,0 +1,181 @@
+//! Train, predict, inspect, evaluate, tune, convert: on real files with the real program.
+
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Place, golden};
+
+#[test]
+fn five_minutes_with_flowers() {
+    let place = Place::with_data();
+    golden("check-flowers", &place.ok("check flowers.csv"));
+    golden("train-flowers", &place.ok("train flowers.csv --c 10 --scale standard --calibrate -o flowers.model --report report.html"));
+    let inspected = place.ok("inspect flowers.model");
+    golden("inspect-flowers", &inspected);
+    let table = place.run("predict flowers.model flowers.csv --probability --decision");
+    assert!(table.out.starts_with("prediction,decision:setosa,decision:versicolor,decision:virginica,probability:setosa,"));
+    assert_eq!(table.out.lines().count(), 91);
+    assert!(table.err.starts_with("accuracy 9") && table.err.ends_with("right)\n"), "{}", table.err);
+    let page = place.read("report.html");
+    assert!(page.contains("<table>") && page.contains("prefers-color-scheme:dark") && !page.contains("http"));
+    golden("evaluate-flowers", &place.ok("evaluate flowers.csv --method svc --method nu-svc --nu 0.2 --folds 3 --repeats 2"));
+    golden("tune-flowers", &place.ok("tune flowers.csv --c-grid 1,10 --gamma-grid 0.1,1 --folds 3 -o tuned.model"));
+    assert!(place.ok("inspect tuned.model").contains("classifier, C ="));
+}
+
+#[test]
+fn columns_are_matched_by_name() {
+    let place = Place::with_data();
+    place.ok("train flowers.csv -o m");
+    let flowers = place.read("flowers.csv");
+    let pick = |order: &[usize]| -> String {
+        flowers
+            .lines()
+            .map(|line| {
+                let f: Vec<&str> = line.split(',').collect();
+                order.iter().map(|&i| f[i]).collect::<Vec<_>>().join(",") + "\n"
+            })
+            .collect()
+    };
+    place.write("turned.csv", &pick(&[2, 0, 1, 3]));
+    place.write("plain.csv", &pick(&[0, 1, 2]));
+    place.write("short.csv", &pick(&[0, 1, 3]));
+    let known = place.ok("predict m flowers.csv");
+    assert_eq!(place.ok("predict m turned.csv"), known);
+    let run = place.run("predict m plain.csv");
+    assert_eq!((run.out, run.err.as_str()), (known.clone(), ""));
+    assert_eq!(place.run_with("predict m -", &pick(&[0, 1, 2])).out, known);
+    golden("predict-missing-column", &place.refused("predict m short.csv"));
+    let other = "a,b\n1,2\n";
+    place.write("other.csv", other);
+    assert!(
+        place.refused("predict m other.csv").contains("3 features and the file has 2")
+            || place.refused("predict m other.csv").contains("missing: `length`")
+    );
+}
+
+#[test]
+fn one_hot_columns_come_back() {
+    let place = Place::new();
+    let rows: String =
+        (0..40).map(|i| format!("{},{},{}\n", i % 7, ["red", "green", "blue"][i % 3], if i % 3 == 0 { "yes" } else { "no" })).collect();
+    place.write("hot.csv", &format!("n,color,label\n{rows}"));
+    assert!(place.refused("train hot.csv").contains("one-hot"));
+    place.ok("train hot.csv --one-hot -o m");
+    place.write("new.csv", "n,color\n3,red\n4,green\n");
+    assert_eq!(place.ok("predict m new.csv"), "prediction\nyes\nno\n");
+}
+
+#[test]
+fn every_method_trains_and_predicts() {
+    let place = Place::with_data();
+    for (method, file) in
+        [("svc", "flowers.csv"), ("nu-svc --nu 0.1", "flowers.csv"), ("svr --c 10", "prices.csv"), ("nu-svr", "prices.csv")]
+    {
+        place.ok(&format!("train {file} --method {method} -o m"));
+        let run = place.run(&format!("predict m {file} --decision --json"));
+        let value: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        assert!(value["score"].is_object() && value["predictions"].as_array().unwrap().len() >= 60, "{method}");
+    }
+    place.ok("train two.svm --method one-class --nu 0.2 -o m");
+    let out = place.ok("predict m two.svm");
+    assert!(out.contains("inside") && out.contains("outside"));
+    golden("inspect-one-class", &place.ok("inspect m"));
+    golden("evaluate-prices", &place.ok("evaluate prices.csv --method svr --c 10 --folds 4 --scale minmax --tolerance 1e-7"));
+    assert!(place.ok("tune prices.csv --method svr --folds 3 --scale standard").contains("best: --c"));
+    assert!(place.ok("tune prices.csv --method svr --folds 3").contains("best: --c"));
+    assert!(place.ok("tune flowers.csv --method nu-svc --folds 3").contains("best: --nu"));
+}
+
+#[test]
+fn json_is_json() {
+    let place = Place::with_data();
+    for words in [
+        "train flowers.csv --json -o m",
+        "inspect m --json",
+        "evaluate flowers.csv --folds 3 --json --method svc --method nu-svc --nu 0.1",
+        "tune flowers.csv --folds 3 --json",
+        "check flowers.csv --json",
+        "demo --json",
+        "predict m flowers.csv --json -o p.csv",
+    ] {
+        let value: serde_json::Value = serde_json::from_str(&place.ok(words)).unwrap_or_else(|error| panic!("{words}: {error}"));
+        assert!(value.is_object(), "{words}");
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let place = Place::with_data();
+    let words = "evaluate flowers.csv --folds 4 --scale standard --json --threads";
+    assert_eq!(place.ok(&format!("{words} 1")), place.ok(&format!("{words} 3")));
+}
+
+#[test]
+fn stopping_early_is_said_and_strict_is_strict() {
+    let place = Place::with_data();
+    let words = "train flowers.csv --max-iter 2 -o m";
+    let run = place.run(words);
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("warning: the solver stopped at the iteration limit"), "{}", run.err);
+    assert_eq!(place.run(&format!("{words} --strict")).code, 1);
+    assert_eq!(place.run("train flowers.csv --strict").code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_saves_the_partial_model() {
+    let place = Place::with_data();
+    let mut numbers = common::Numbers::new(3);
+    let mut rows = String::from("a,b,c,d,y\n");
+    for _ in 0..4000 {
+        let mut cell = || numbers.next();
+        rows.push_str(&format!("{},{},{},{},{}\n", cell(), cell(), cell(), cell(), if cell() < 0.5 { "p" } else { "q" }));
+    }
+    place.write("noise.csv", &rows);
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("boulevard"))
+        .args(["train", "noise.csv", "--c", "1e6", "--gamma", "50", "--tolerance", "1e-9", "-o", "partial.model"])
+        .current_dir(place.path("."))
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    // The machine may have been fast enough to finish.
+    if !kill.success() {
+        child.wait().unwrap();
+        return;
+    }
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    if !String::from_utf8(output.stdout).unwrap().contains("converged") {
+        assert!(err.contains("interrupted: the partial model"), "{err}");
+        assert!(place.ok("inspect partial.model").contains("interrupted"));
+    }
+}
+
+#[test]
+fn data_and_models_are_converted() {
+    let place = Place::with_data();
+    place.ok("convert flowers.csv flowers.arff");
+    place.ok("convert flowers.arff back.csv.gz");
+    place.ok("convert back.csv.gz back.csv");
+    let cells = |name: &str| -> Vec<String> {
+        let text = place.read(name);
+        // 2.120 is written as 2.12.
+        let plain = |cell: &str| cell.parse::<f64>().map_or(cell.to_owned(), |value| value.to_string());
+        text.lines().skip(1).flat_map(|line| line.split(',').map(plain).collect::<Vec<_>>()).collect()
+    };
+    assert_eq!(cells("back.csv"), cells("flowers.csv"));
+    place.ok("train two.svm -o two.model");
+    golden("convert-model", &place.ok("convert two.model two.libsvm --model libsvm"));
+    place.ok("convert two.libsvm again.model --model native");
+    assert_eq!(place.ok("predict two.libsvm two.svm"), place.ok("predict again.model two.svm"));
+    place.ok("train flowers.csv -o flowers.model");
+    place.ok("convert flowers.model numbers.libsvm --model libsvm --class-labels 1,2,3");
+    assert!(place.read("numbers.libsvm").contains("\nlabel 1 2 3\n"));
+    place.ok("train two.svm --scale standard -o scaled.model");
+    assert!(place.refused("convert scaled.model x --model libsvm").contains("scales its columns"));
+}
