@@ -191,7 +191,7 @@ impl Drop for Wait<'_> {
         while self.shared.finished.load(Ordering::Acquire) < self.parts {
             spins += 1;
             // The helper may have lost its core: give it ours.
-            if spins % 4096 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            if spins.is_multiple_of(4096) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
         self.shared.parts.store(0, Ordering::Relaxed);
     }
@@ -231,7 +231,7 @@ fn help(shared: &Shared) {
             continue;
         }
         spins += 1;
-        if spins % 64 == 0 && idle_since.elapsed() > PATIENCE {
+        if spins.is_multiple_of(64) && idle_since.elapsed() > PATIENCE {
             shared.sleeping.fetch_add(1, Ordering::SeqCst);
             // A round published before the line above is seen here; one published after it unparks us.
             if shared.ticket.load(Ordering::SeqCst) >> PART_BITS == round && !shared.quit.load(Ordering::SeqCst) {

@@ -172,7 +172,7 @@ pub(super) struct Packed<T> {
 impl<T: Real> Packed<T> {
     /// The panels of `columns`, which must begin at a panel; the last one may be cut.
     fn range(&self, columns: Range<usize>) -> Panels<'_, T> {
-        assert!(columns.start % self.lanes == 0, "columns begin at a panel");
+        assert!(columns.start.is_multiple_of(self.lanes), "columns begin at a panel");
         let panels = columns.start / self.lanes..columns.end.div_ceil(self.lanes);
         let size = self.dimensions * self.lanes;
         Panels {

@@ -204,7 +204,7 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             if let Some(after) = limits.shrink_after
                 && done >= after
-                && done % shrink_every == 0
+                && done.is_multiple_of(shrink_every)
                 && self.shrink(problem, b, groups)
             {
                 let segments = &self.segments;
