@@ -70,3 +70,40 @@ impl Stored for ScaledModel {
         Self::new(record.scaler, AnyModel::from_bytes(bytes)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Scaling, generate};
+    use crate::persist::native;
+    use crate::svm::{Learner, Svc};
+
+    fn parts() -> (Scaler, AnyModel) {
+        let data = generate::banana(60, 0);
+        let scaler = Scaler::fit(&data.x, None, Scaling::Standard).unwrap();
+        (scaler, Svc::default().fit(&data).unwrap().into())
+    }
+
+    #[test]
+    fn a_scaled_model_comes_back_to_the_bit() {
+        let (scaler, model) = parts();
+        let scaled = AnyModel::from(ScaledModel::new(scaler, model).unwrap());
+        let bytes = scaled.to_bytes().unwrap();
+        assert_eq!(AnyModel::from_bytes(&bytes).unwrap(), scaled);
+        for cut in [9, bytes.len() / 2, bytes.len() - 1] {
+            assert!(AnyModel::from_bytes(&bytes[..cut]).is_err());
+        }
+    }
+
+    #[test]
+    fn scalers_fit_their_model_and_do_not_nest() {
+        let (scaler, model) = parts();
+        let three = Scaler::from_ranges(0.0, 1.0, &[(0.0, 1.0); 3]).unwrap();
+        assert_eq!(ScaledModel::new(three, model.clone()).unwrap_err().to_string(), "columns of the scaler: expected 2, found 3");
+        let once = AnyModel::from(ScaledModel::new(scaler.clone(), model).unwrap());
+        assert!(ScaledModel::new(scaler.clone(), once.clone()).is_err());
+        // A file made by hand is refused as well.
+        let twice = ScaledModel { scaler, feature_names: None, model: Box::new(once) };
+        assert!(AnyModel::from_bytes(&native::to_bytes(&twice).unwrap()).unwrap_err().to_string().contains("inside a scaled model"));
+    }
+}
