@@ -41,10 +41,59 @@ type Task = *const (dyn Fn(usize) + Sync);
 const PART_BITS: u32 = 16;
 /// A helper that found nothing to do for this long goes to sleep.
 const PATIENCE: Duration = Duration::from_micros(60);
-/// Rounds after which the crew asks whether splitting pays.
-const WINDOW: usize = 256;
-/// Rounds without helpers after a window in which they were too busy to help.
-const PAUSE: usize = 8192;
+/// Rounds over which splitting and working alone are timed against each other.
+const WINDOW: usize = 128;
+/// Rounds between two looks at the clock.
+const LOOK: usize = 8;
+/// Windows in the faster way before the other one is tried again; doubled each time splitting loses, up to the second number.
+const KEEP: [usize; 2] = [32, 1024];
+
+/// Whether splitting pays, found out by measuring: on a machine whose cores are busy with other things it may not.
+struct Pace {
+    split: bool,
+    rounds: usize,
+    start: Instant,
+    /// Time of the last window alone.
+    alone: Option<Duration>,
+    /// Windows left before the other way is tried.
+    left: usize,
+    keep: usize,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP[0] }
+    }
+
+    /// Called after every round.
+    fn tick(&mut self) {
+        self.rounds += 1;
+        if !self.rounds.is_multiple_of(LOOK) {
+            return;
+        }
+        let elapsed = self.start.elapsed();
+        let lost = self.split && self.alone.is_some_and(|alone| elapsed >= alone);
+        if self.rounds < WINDOW && !lost {
+            return;
+        }
+        (self.rounds, self.start) = (0, Instant::now());
+        match (self.split, self.left) {
+            // Splitting was tried and is slower: work alone, and longer each time.
+            (true, _) if lost => {
+                (self.split, self.left) = (false, self.keep);
+                self.keep = (2 * self.keep).min(KEEP[1]);
+            }
+            // It is faster: go on, and forget how long working alone took.
+            (true, 0) if self.alone.is_some() => {
+                (self.alone, self.left, self.keep) = (None, KEEP[0], KEEP[0]);
+            }
+            (true, 0) => (self.split, self.alone) = (false, None),
+            // Time one window alone, then try to split.
+            (false, 0) => (self.split, self.alone) = (true, Some(elapsed)),
+            _ => self.left -= 1,
+        }
+    }
+}
 
 struct Shared {
     /// Round number (high bits) and next unclaimed part (low bits), in one word so that a claim names its round.
@@ -84,16 +133,13 @@ impl Shared {
 /// Helpers that spin for work while a solver iterates.
 ///
 /// A round is cut into parts that are claimed one by one by whoever is free, the caller included. The caller never waits for a part
-/// that nobody started, so a machine whose other cores are busy costs little; when helpers claim too little, the crew works alone for
-/// a while.
+/// that nobody started, and the crew times itself: where another process holds the cores it works alone until that changes.
 pub struct Crew {
     shared: Arc<Shared>,
     helpers: Vec<JoinHandle<()>>,
     handles: Vec<Thread>,
     round: usize,
-    in_window: usize,
-    helped: usize,
-    alone: usize,
+    pace: Pace,
 }
 
 impl Crew {
@@ -118,7 +164,7 @@ impl Crew {
             }
         }
         let handles = helpers.iter().map(|helper| helper.thread().clone()).collect();
-        Self { shared, helpers, handles, round: 0, in_window: 0, helped: 0, alone: 0 }
+        Self { shared, helpers, handles, round: 0, pace: Pace::new() }
     }
 
     /// Threads in the crew.
@@ -129,11 +175,19 @@ impl Crew {
     /// Runs `work(part)` for every part in `0..parts`, each exactly once, and waits for all of them.
     pub fn run(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         assert!(parts < 1 << PART_BITS, "few parts");
-        if parts <= 1 || self.helpers.is_empty() || self.alone > 0 {
-            self.alone = self.alone.saturating_sub(1);
+        if parts > 1 && !self.helpers.is_empty() {
+            if self.pace.split {
+                self.split(parts, work);
+            } else {
+                (0..parts).for_each(work);
+            }
+            self.pace.tick();
+        } else {
             (0..parts).for_each(work);
-            return;
         }
+    }
+
+    fn split(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
         self.round += 1;
         // SAFETY: only the lifetime is erased; see `SendTask` for why nobody follows the pointer after this call.
@@ -147,27 +201,12 @@ impl Crew {
         }
         // Whatever happens in `work`, the helpers must be done before the closure's borrow ends.
         let guard = Wait { shared, parts };
-        let mut own = 0;
         while let Some(part) = shared.claim(self.round, parts) {
             work(part);
             shared.finished.fetch_add(1, Ordering::Release);
-            own += 1;
         }
         drop(guard);
         assert!(!shared.panicked.load(Ordering::Relaxed), "a helper thread panicked");
-        self.judge(parts - own);
-    }
-
-    /// Stops splitting for a while when the helpers did little of the last window.
-    fn judge(&mut self, helped: usize) {
-        self.in_window += 1;
-        self.helped += helped;
-        if self.in_window == WINDOW {
-            if self.helped < WINDOW / 4 {
-                self.alone = PAUSE;
-            }
-            (self.in_window, self.helped) = (0, 0);
-        }
     }
 }
 
