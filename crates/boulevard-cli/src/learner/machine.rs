@@ -19,6 +19,7 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         max_iterations: args.max_iter,
         shrinking: !args.no_shrinking,
         polish: !args.no_polish,
+        ..default
     };
     let (kernel, c, nu) = (kernel(args), args.c.unwrap_or(1.0), args.nu.unwrap_or(0.5));
     let classifier = |penalty: Penalty| {

@@ -82,6 +82,8 @@ class KernelEstimator(NativeEstimator):
             "cache_megabytes": float(self.cache_size),
             "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
             "shrinking": bool(self.shrinking),
+            # These classes stand in for LIBSVM's: its answers to many digits, where digits can be seen.
+            "libsvm_rounding": True,
         }
 
     # ------------------------------------------------------------ input

@@ -112,14 +112,17 @@ pub(crate) struct GramRows {
 }
 
 impl GramRows {
-    /// Evaluates all of `kernel`.
-    pub(crate) fn new(kernel: &dyn KernelRows<f64>, isa: Isa) -> Self {
+    /// Evaluates all of `kernel`, rounded to single precision if asked.
+    pub(crate) fn new(kernel: &dyn KernelRows<f64>, rounded: bool, isa: Isa) -> Self {
         let (rows, columns) = (kernel.rows(), kernel.columns());
         let lanes = isa.lanes::<f64>();
         let width = columns.next_multiple_of(lanes);
         let mut values = vec![0.0; rows * width];
         let order: Vec<usize> = (0..rows).collect();
         kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
+        if rounded {
+            round(&mut values);
+        }
         Self { values, rows, columns, width, lanes, accuracy: kernel.accuracy() }
     }
 
@@ -169,6 +172,44 @@ impl KernelRows<f64> for GramRows {
             to.iter_mut().zip(columns).for_each(|(to, &c)| *to = self.row(row)[c]);
         }
         Box::new(Self { values, columns: columns.len(), width, ..*self })
+    }
+}
+
+fn round(values: &mut [f64]) {
+    values.iter_mut().for_each(|value| *value = f64::from(*value as f32));
+}
+
+/// Values rounded to single precision, as LIBSVM keeps them.
+pub(crate) struct RoundedRows<'a> {
+    inner: Box<dyn KernelRows<f64> + 'a>,
+}
+
+impl<'a> RoundedRows<'a> {
+    pub(crate) fn new(inner: Box<dyn KernelRows<f64> + 'a>) -> Self {
+        Self { inner }
+    }
+}
+
+impl KernelRows<f64> for RoundedRows<'_> {
+    fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.inner.columns()
+    }
+
+    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [f64]]) {
+        self.inner.fill(rows, columns, out);
+        out.iter_mut().for_each(|row| round(row));
+    }
+
+    fn accuracy(&self) -> f64 {
+        self.inner.accuracy()
+    }
+
+    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<f64> + 's> {
+        Box::new(RoundedRows::new(self.inner.restrict(columns)))
     }
 }
 

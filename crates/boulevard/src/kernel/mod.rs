@@ -12,7 +12,7 @@ mod sparse;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use combine::GramRows;
+pub(crate) use combine::{GramRows, RoundedRows};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub(crate) use rows::SubsetRows;
 pub use rows::{KernelRows, cross, diagonal, rows};

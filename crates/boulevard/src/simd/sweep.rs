@@ -1,7 +1,7 @@
 //! The solver's passes over all samples: update the gradient and find the next pair, in one vector loop each.
 //!
 //! Every sample has a status byte that says which way its variable may move. A pass keeps the best candidate of every lane; lanes are
-//! compared at the end, the smaller index winning ties. The result therefore does not depend on how the samples are cut into parts.
+//! compared at the end, the larger index winning ties (as in LIBSVM, whose path is then ours). The result therefore does not depend on how the samples are cut into parts.
 
 use super::{Isa, Job, Real, Simd};
 
@@ -42,12 +42,12 @@ impl<T: Real> Candidates<T> {
             .map(|lane| (self.values[lane], self.blocks[lane].to_f64() as usize * self.lanes + lane))
     }
 
-    /// The candidate with the smallest value, ties to the smaller sample.
+    /// The candidate with the smallest value, ties to the larger sample.
     pub fn smallest(&self) -> Option<(T, usize)> {
         self.best(|a, b| a < b)
     }
 
-    /// The candidate with the largest value, ties to the smaller sample.
+    /// The candidate with the largest value, ties to the larger sample.
     pub fn largest(&self) -> Option<(T, usize)> {
         self.best(|a, b| a > b)
     }
@@ -57,8 +57,8 @@ impl<T: Real> Candidates<T> {
         let (values, blocks) = (&self.values[..self.lanes], &self.blocks[..self.lanes]);
         let mut best = None::<(T, T, usize)>;
         for (lane, (&value, &block)) in values.iter().zip(blocks).enumerate() {
-            // In rising lanes a tie goes to the new lane only if its block is smaller.
-            if block >= T::default() && best.is_none_or(|(v, b, _)| better(value, v) || (value == v && block < b)) {
+            // In rising lanes a tie goes to the new lane unless its block is smaller.
+            if block >= T::default() && best.is_none_or(|(v, b, _)| better(value, v) || (value == v && block >= b)) {
                 best = Some((value, block, lane));
             }
         }
@@ -135,9 +135,9 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
                 } else {
                     (value, value)
                 };
-                let better = simd.and(simd.has_bit(status, up_bit), simd.less(up_value, up));
-                up = simd.select(better, up_value, up);
-                up_block = simd.select(better, block, up_block);
+                let (able, worse) = (simd.has_bit(status, up_bit), simd.less(up, up_value));
+                up = simd.select(able, simd.select(worse, up, up_value), up);
+                up_block = simd.select(able, simd.select(worse, up_block, block), up_block);
                 low = simd.select(simd.has_bit(status, low_bit), simd.max(low, low_value), low);
                 block = simd.add(block, one);
             }
@@ -230,12 +230,14 @@ pub fn partner<T: Real>(
                 let difference = simd.sub(value, own);
                 let both = if CONSTANT { constant } else { simd.add(own_diagonal, simd.load(diagonal)) };
                 let curvature = simd.fma(minus_two, simd.load(row), both);
-                // Good to four digits, which is plenty for a choice, at a fifth of a division's price.
-                let decrease = simd.mul(simd.mul(difference, difference), simd.reciprocal(simd.max(curvature, floor)));
+                let (square, curvature) = (simd.mul(difference, difference), simd.max(curvature, floor));
+                // A reciprocal good to four digits is plenty for a choice, at a fifth of a division's price. Double precision is for
+                // small and for delicate problems: there the choice is LIBSVM's to the last digit.
+                let decrease = if T::DOUBLE { simd.div(square, curvature) } else { simd.mul(square, simd.reciprocal(curvature)) };
                 let able = simd.and(simd.has_bit(status, low_bit), simd.less(zero, difference));
-                let better = simd.and(able, simd.less(best, decrease));
-                best = simd.select(better, decrease, best);
-                best_block = simd.select(better, block, best_block);
+                let worse = simd.less(decrease, best);
+                best = simd.select(able, simd.select(worse, best, decrease), best);
+                best_block = simd.select(able, simd.select(worse, best_block, block), best_block);
                 block = simd.add(block, one);
             }
             let mut found = Candidates::default();

@@ -36,7 +36,7 @@ fn update_agrees<T: Real>() {
                     .collect();
                 let value = |i: usize, bit: u8| expected[i] + if plain.status[i] & bit != 0 { kink } else { -kink };
                 let able = |bit: u8| (0..N).filter(move |&i| state::<T>(seed).status[i] & (bit << shift) != 0);
-                let up = able(UP).min_by(|&i, &j| value(i, KINK_UP).total_cmp(&value(j, KINK_UP)).then(i.cmp(&j)));
+                let up = able(UP).min_by(|&i, &j| value(i, KINK_UP).total_cmp(&value(j, KINK_UP)).then(j.cmp(&i)));
                 let low = able(LOW).map(|i| value(i, KINK_LOW)).fold(f64::NEG_INFINITY, f64::max);
                 for isa in Isa::available() {
                     let mut state = state::<T>(seed);

@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::kernel::{self, GramRows, Kernel, KernelRows, SubsetRows};
+use crate::kernel::{self, GramRows, Kernel, KernelRows, RoundedRows, SubsetRows};
 use crate::observe::Context;
 use crate::simd::{Isa, Real};
 
 /// Problems up to this size are solved in double precision from the whole kernel matrix: they are cheap, and exact at once.
-pub(super) const SMALL: usize = 600;
+pub(crate) const SMALL: usize = 600;
 
 /// The kernel matrix of one set of samples.
 pub trait KernelSource: Sync {
@@ -54,12 +54,18 @@ pub struct TableKernel<'a> {
     context: Context<'a>,
     single: Lazy<'a, f32>,
     double: Lazy<'a, f64>,
+    rounded: bool,
 }
 
 impl<'a> TableKernel<'a> {
     /// `kernel` must be resolved ([`Kernel::resolve`]).
     pub fn new(kernel: &Kernel, x: &'a Matrix<'a>, context: &Context<'a>) -> Self {
-        Self { kernel: kernel.clone(), x, context: *context, single: OnceLock::new(), double: OnceLock::new() }
+        Self { kernel: kernel.clone(), x, context: *context, single: OnceLock::new(), double: OnceLock::new(), rounded: false }
+    }
+
+    /// Whether double precision rows hold values rounded to single precision, as LIBSVM keeps them.
+    pub fn rounded(self, rounded: bool) -> Self {
+        Self { rounded, ..self }
     }
 
     /// The kernel.
@@ -109,7 +115,7 @@ impl KernelSource for SubsetKernel<'_> {
         let whole = self.whole.double()?;
         get(&self.double, || {
             let rows = SubsetRows::new(whole, &self.samples);
-            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&rows, self.isa)) } else { Box::new(rows) })
+            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&rows, false, self.isa)) } else { Box::new(rows) })
         })
     }
 
@@ -134,7 +140,11 @@ impl KernelSource for TableKernel<'_> {
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
         get(&self.double, || {
             let rows = kernel::rows(&self.kernel, self.x, &self.context)?;
-            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&*rows, self.context.isa)) } else { rows })
+            Ok(match (self.len() <= SMALL, self.rounded) {
+                (true, rounded) => Box::new(GramRows::new(&*rows, rounded, self.context.isa)),
+                (false, true) => Box::new(RoundedRows::new(rows)),
+                (false, false) => rows,
+            })
         })
     }
 

@@ -8,7 +8,8 @@ use crate::check;
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::observe::{Context, StopReason};
-use crate::solver::{DualSolution, Options};
+use crate::kernel::Kernel;
+use crate::solver::{DualSolution, Options, SMALL, TableKernel};
 
 /// Parameters in, model out.
 pub trait Learner {
@@ -94,11 +95,14 @@ pub struct SolverSettings {
     pub shrinking: bool,
     /// Whether to solve for the free variables exactly at the end where that is cheap.
     pub polish: bool,
+    /// Whether small or tightly solved problems use kernel values rounded to single precision, as LIBSVM does. The solution is then
+    /// LIBSVM's to many digits, and the certificate is that of the rounded problem; otherwise both are exact.
+    pub libsvm_rounding: bool,
 }
 
 impl Default for SolverSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-3, cache_megabytes: 200.0, max_iterations: None, shrinking: true, polish: true }
+        Self { tolerance: 1e-3, cache_megabytes: 200.0, max_iterations: None, shrinking: true, polish: true, libsvm_rounding: false }
     }
 }
 
@@ -110,6 +114,13 @@ impl SolverSettings {
 
     pub(crate) fn options(&self) -> Options {
         Options { tolerance: self.tolerance, max_iterations: self.max_iterations, shrinking: self.shrinking, polish: self.polish }
+    }
+
+    /// The kernel of a table, rounded where that was asked for and can be seen: at loose tolerances exact rows are faster.
+    pub(crate) fn source<'a>(&self, kernel: &Kernel, x: &'a Matrix<'a>, context: &Context<'a>) -> TableKernel<'a> {
+        const VISIBLE: f64 = 1e-5;
+        let visible = x.rows() <= SMALL || self.tolerance < VISIBLE;
+        TableKernel::new(kernel, x, context).rounded(self.libsvm_rounding && visible)
     }
 
     pub(crate) fn cache_bytes(&self) -> Option<usize> {

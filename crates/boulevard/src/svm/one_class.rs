@@ -15,7 +15,7 @@ use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::{DualProblem, Equality, Solver, TableKernel};
+use crate::solver::{DualProblem, Equality, Solver};
 
 /// Parameters of a one-class machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Learner for OneClass {
         data.validate()?;
         let weights = data.weights_or_ones();
         let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
-        let source = TableKernel::new(&kernel, &data.x, context);
+        let source = self.solver.source(&kernel, &data.x, context);
         let (linear, lower) = (vec![0.0; data.len()], vec![0.0; data.len()]);
         // Any feasible start will do: fill the first samples to their bounds.
         let mut left = self.nu * weights.iter().sum::<f64>();

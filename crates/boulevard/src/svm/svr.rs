@@ -134,7 +134,7 @@ impl Learner for Svr {
         let y = data.expect_real()?;
         let costs: Vec<f64> = data.weights_or_ones().iter().map(|w| w * self.c).collect();
         let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
-        let source = TableKernel::new(&kernel, &data.x, context);
+        let source = self.solver.source(&kernel, &data.x, context);
         let (coefficients, intercept, solution) = match self.tube {
             Tube::Epsilon(epsilon) => {
                 let mut solver = Solver::new(&source, self.solver.cache_bytes(), context)?;

@@ -232,7 +232,7 @@ impl<'a, T: Real> Engine<'a, T> {
             for segment in &mut self.segments {
                 let segment = segment.get_mut().expect("not poisoned");
                 if let Some((value, place)) = segment.extremes[group].up.smallest()
-                    && up.is_none_or(|best| value < best.0)
+                    && up.is_none_or(|best| value <= best.0)
                 {
                     up = Some((value, segment.columns.start + place));
                 }
@@ -284,7 +284,7 @@ impl<'a, T: Real> Engine<'a, T> {
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
             if let Some((gain, place)) = segment.partners.largest()
-                && best.is_none_or(|best| gain > best.0)
+                && best.is_none_or(|best| gain >= best.0)
             {
                 best = Some((gain, segment.columns.start + place));
             }
