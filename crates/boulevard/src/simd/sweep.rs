@@ -18,6 +18,8 @@ pub const SECOND_GROUP_SHIFT: u32 = 4;
 
 /// Lanes of the widest panel.
 const MOST_LANES: usize = 64;
+/// Kernel rows are read this many values ahead: the hardware's own prefetching ends at every page.
+const AHEAD: usize = 1024;
 
 /// The best candidate of every lane.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +27,14 @@ pub struct Candidates<T> {
     values: [T; MOST_LANES],
     blocks: [T; MOST_LANES],
     lanes: usize,
+    best_value: T,
+    /// The best sample, negative if there is none.
+    best: i64,
 }
 
 impl<T: Real> Default for Candidates<T> {
     fn default() -> Self {
-        Self { values: [T::default(); MOST_LANES], blocks: [T::from_f64(-1.0); MOST_LANES], lanes: 0 }
+        Self { values: [T::default(); MOST_LANES], blocks: [T::from_f64(-1.0); MOST_LANES], lanes: 0, best_value: T::default(), best: -1 }
     }
 }
 
@@ -42,27 +47,30 @@ impl<T: Real> Candidates<T> {
             .map(|lane| (self.values[lane], self.blocks[lane].to_f64() as usize * self.lanes + lane))
     }
 
-    /// The candidate with the smallest value, ties to the larger sample.
-    pub fn smallest(&self) -> Option<(T, usize)> {
-        self.best(|a, b| a < b)
+    /// The best candidate: smallest for [`Extremes::up`], largest for [`partner`]; ties to the larger sample.
+    pub fn best(&self) -> Option<(T, usize)> {
+        usize::try_from(self.best).ok().map(|sample| (self.best_value, sample))
     }
 
-    /// The candidate with the largest value, ties to the larger sample.
-    pub fn largest(&self) -> Option<(T, usize)> {
-        self.best(|a, b| a > b)
-    }
-
+    /// Compares the lanes. Plain loops, which the compiler vectorises where this is inlined.
     #[inline(always)]
-    fn best(&self, better: impl Fn(T, T) -> bool) -> Option<(T, usize)> {
-        let (values, blocks) = (&self.values[..self.lanes], &self.blocks[..self.lanes]);
-        let mut best = None::<(T, T, usize)>;
-        for (lane, (&value, &block)) in values.iter().zip(blocks).enumerate() {
-            // In rising lanes a tie goes to the new lane unless its block is smaller.
-            if block >= T::default() && best.is_none_or(|(v, b, _)| better(value, v) || (value == v && block >= b)) {
-                best = Some((value, block, lane));
-            }
+    fn reduce(&mut self, lanes: usize, better: impl Fn(T, T) -> bool) {
+        self.lanes = lanes;
+        let (values, blocks) = (&self.values[..lanes], &self.blocks[..lanes]);
+        let mut best = values[0];
+        for &value in values {
+            best = if better(value, best) { value } else { best };
         }
-        best.map(|(value, block, lane)| (value, block.to_f64() as usize * self.lanes + lane))
+        // Sample numbers as floating point numbers too: exact below 2^24 in single precision, which is as far as the solver uses it.
+        let (mut sample, none) = (T::from_f64(-1.0), T::from_f64(-1.0));
+        for (lane, (&value, &block)) in values.iter().zip(blocks).enumerate() {
+            let here = block.mul_add(T::from_f64(lanes as f64), T::from_f64(lane as f64));
+            // A lane without a candidate has block -1 and so a negative number.
+            let here = if value == best { here } else { none };
+            sample = if here > sample { here } else { sample };
+        }
+        let sample = sample.to_f64() as i64;
+        (self.best_value, self.best) = (best, sample);
     }
 }
 
@@ -122,7 +130,10 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
             let mut block = simd.splat(T::default());
             let parts = gradient.chunks_exact_mut(S::LANES).zip(rules.status.chunks_exact(S::LANES));
             let parts = parts.zip(rows[0].chunks_exact(S::LANES).zip(rows[1].chunks_exact(S::LANES)));
+            let mut ahead = AHEAD;
             for ((gradient, status), (row_a, row_b)) in parts {
+                simd.prefetch(rows[1], ahead);
+                ahead += S::LANES;
                 let mut value = simd.load(gradient);
                 value = simd.fma(step_a, simd.load(row_a), value);
                 value = simd.fma(step_b, simd.load(row_b), value);
@@ -144,7 +155,7 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
             let mut found = Extremes::default();
             simd.store(up, &mut found.up.values);
             simd.store(up_block, &mut found.up.blocks);
-            found.up.lanes = S::LANES;
+            found.up.reduce(S::LANES, |a, b| a < b);
             let mut lows = [T::default(); MOST_LANES];
             simd.store(low, &mut lows);
             found.low = lows[..S::LANES].iter().copied().fold(found.low, |a, b| if b > a { b } else { a });
@@ -222,7 +233,10 @@ pub fn partner<T: Real>(
             };
             let constant = simd.add(own_diagonal, simd.splat(constant));
             let parts = parts.zip(first.row.chunks_exact(S::LANES).zip(each.chunks_exact(S::LANES)));
+            let mut ahead = AHEAD;
             for ((gradient, status), (row, diagonal)) in parts {
+                simd.prefetch(first.row, ahead);
+                ahead += S::LANES;
                 let mut value = simd.load(gradient);
                 if KINK {
                     value = simd.add(value, simd.select(simd.has_bit(status, KINK_LOW), cost, gain));
@@ -243,7 +257,7 @@ pub fn partner<T: Real>(
             let mut found = Candidates::default();
             simd.store(best, &mut found.values);
             simd.store(best_block, &mut found.blocks);
-            found.lanes = S::LANES;
+            found.reduce(S::LANES, |a, b| a > b);
             found
         }
     }

@@ -13,6 +13,8 @@ pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 's
     fn from_f64(value: f64) -> Self;
     /// Widens to `f64`.
     fn to_f64(self) -> f64;
+    /// `self * a + b`, rounded twice where the hardware has nothing better.
+    fn mul_add(self, a: Self, b: Self) -> Self;
     /// Half the distance from 1 to the next number: the bound of one relative rounding error.
     const ROUNDING: f64;
     /// Whether this is the wide type.
@@ -50,6 +52,10 @@ impl Real for f32 {
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        self * a + b
+    }
     const ROUNDING: f64 = 5.960_464_477_539_063e-8;
     const DOUBLE: bool = false;
     // Minimax in relative error: 2.0e-9 before rounding.
@@ -66,6 +72,10 @@ impl Real for f64 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         self
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        self * a + b
     }
     const ROUNDING: f64 = 1.110_223_024_625_156_5e-16;
     const DOUBLE: bool = true;
@@ -100,6 +110,8 @@ pub trait Simd<T: Real>: Copy {
     fn splat(self, value: T) -> Self::V;
     /// The first `LANES` values of a slice.
     fn load(self, from: &[T]) -> Self::V;
+    /// Hints that the panel `offset` values into a slice will be read soon; beyond its end it does nothing.
+    fn prefetch(self, from: &[T], offset: usize);
     /// Writes the first `LANES` values of a slice.
     fn store(self, value: Self::V, to: &mut [T]);
     /// `a + b`
@@ -161,6 +173,8 @@ macro_rules! portable {
             fn load(self, from: &[$scalar]) -> Self::V {
                 *from.first_chunk().expect("a full panel")
             }
+            #[inline(always)]
+            fn prefetch(self, _: &[$scalar], _: usize) {}
             #[inline(always)]
             fn store(self, value: Self::V, to: &mut [$scalar]) {
                 *to.first_chunk_mut().expect("a full panel") = value;
@@ -333,6 +347,13 @@ mod x86 {
                     let from = &from[..$count * $lanes];
                     // SAFETY: see above.
                     each!($count, i, unsafe { $loadu(from.as_ptr().add(i * $lanes)) })
+                }
+                #[inline(always)]
+                fn prefetch(self, from: &[$scalar], offset: usize) {
+                    for i in 0..$count {
+                        // SAFETY: a prefetch reads nothing, whatever the address.
+                        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(offset + i * $lanes).cast()) }
+                    }
                 }
                 #[inline(always)]
                 fn store(self, value: Self::V, to: &mut [$scalar]) {

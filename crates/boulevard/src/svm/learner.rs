@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::check;
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
-use crate::observe::{Context, StopReason};
 use crate::kernel::Kernel;
+use crate::observe::{Context, StopReason};
 use crate::solver::{DualSolution, Options, SMALL, TableKernel};
 
 /// Parameters in, model out.

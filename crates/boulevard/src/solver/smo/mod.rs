@@ -231,7 +231,7 @@ impl<'a, T: Real> Engine<'a, T> {
             let (mut up, mut low) = (None::<(T, usize)>, nothing);
             for segment in &mut self.segments {
                 let segment = segment.get_mut().expect("not poisoned");
-                if let Some((value, place)) = segment.extremes[group].up.smallest()
+                if let Some((value, place)) = segment.extremes[group].up.best()
                     && up.is_none_or(|best| value <= best.0)
                 {
                     up = Some((value, segment.columns.start + place));
@@ -283,7 +283,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let mut best = None::<(T, usize)>;
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
-            if let Some((gain, place)) = segment.partners.largest()
+            if let Some((gain, place)) = segment.partners.best()
                 && best.is_none_or(|best| gain >= best.0)
             {
                 best = Some((gain, segment.columns.start + place));
