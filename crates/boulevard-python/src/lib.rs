@@ -1,7 +1,7 @@
 //! The native half of the Python package: `boulevard._core`.
 //!
 //! Users meet the classes in `python/boulevard`; this module only takes arrays and one JSON string of parameters, and gives arrays back.
-//! All long work goes through [`border`], the one gate.
+//! All long work goes through `border`, the one gate.
 
 mod arrays;
 mod border;

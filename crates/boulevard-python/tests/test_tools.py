@@ -60,7 +60,7 @@ def test_pictures_keep_their_data(two):
         boulevard.plot.DecisionDisplay.from_estimator(SVC().fit(*two), two[0])
 
 
-@pytest.mark.parametrize("name", ["", "._svm", "._files", ".datasets", ".model_selection", ".plot"])
+@pytest.mark.parametrize("name", ["", "._classification", "._regression", "._one_class", "._files", ".datasets", ".model_selection", ".plot"])
 def test_examples_in_docstrings(name):
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     result = doctest.testmod(importlib.import_module("boulevard" + name), optionflags=options)

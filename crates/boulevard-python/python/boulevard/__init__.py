@@ -11,9 +11,11 @@ True
 """
 
 from . import datasets, exceptions, model_selection
+from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
-from ._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from ._one_class import OneClassSVM
+from ._regression import SVR, NuSVR
 
 __all__ = [
     "SVC",

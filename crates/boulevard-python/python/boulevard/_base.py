@@ -1,7 +1,7 @@
 """What all estimators share: parameters, input, the call into the native part, pickling and files.
 
 A new estimator gives ``_parameter_constraints``, builds its parameters as JSON, calls :meth:`NativeEstimator._run` and reads the
-model's parts; see ``_svm.py``.
+model's parts; see ``_kernel_estimator.py``.
 """
 
 import os

@@ -6,7 +6,10 @@ import os
 import numpy as np
 
 from . import _core
-from ._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, _KERNELS
+from ._classification import SVC, NuSVC
+from ._kernel_estimator import KERNELS
+from ._one_class import OneClassSVM
+from ._regression import SVR, NuSVR
 from .exceptions import FileFormatError
 
 __all__ = ["load"]
@@ -61,7 +64,7 @@ def _estimator(kind, given, path):
     """An unfitted estimator with the file's parameters."""
     kernel, solver = dict(given["kernel"]), given["solver"]
     name = kernel.pop("type")
-    if name not in _KERNELS:
+    if name not in KERNELS:
         raise FileFormatError(f"{os.fspath(path)}: kernel {name!r} has no name in the Python package")
     parameters = {
         "kernel": name,

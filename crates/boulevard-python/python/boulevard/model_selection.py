@@ -9,7 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
 from ._base import count_threads, seed_of
-from ._svm import SVC, SVR, _names
+from ._classification import SVC
+from ._kernel_estimator import class_names
+from ._regression import SVR
 from .exceptions import DataError
 
 __all__ = ["TuneResult", "tune"]
@@ -119,7 +121,7 @@ def tune(
     names = None
     if is_classifier(work):
         labels, y = work._encode(X, y, original)
-        names = _names(work.classes_)
+        names = class_names(work.classes_)
         work.class_weight_, class_weight = work._class_weights(labels, weights)
         parameters.update(penalty=work._penalty(), class_weight=class_weight, calibrate=bool(work.calibrate), seed=seed_of(work.random_state))
     else:

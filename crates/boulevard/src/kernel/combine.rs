@@ -1,6 +1,7 @@
 //! Kernel rows made from others: a given matrix, weighted sums, normalised values.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::rows::KernelRows;
@@ -101,6 +102,17 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
     }
 }
 
+thread_local! {
+    /// The memory of the last matrix on this thread: fresh memory for every one of a thousand small fits costs as much as filling it.
+    static SPARE: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
+}
+
+impl Drop for GramRows {
+    fn drop(&mut self) {
+        SPARE.set(std::mem::take(&mut self.values));
+    }
+}
+
 /// A whole kernel matrix, computed at once. For small problems that is cheaper than asking for rows one by one.
 pub(crate) struct GramRows {
     values: Vec<f64>,
@@ -117,7 +129,9 @@ impl GramRows {
         let (rows, columns) = (kernel.rows(), kernel.columns());
         let lanes = isa.lanes::<f64>();
         let width = columns.next_multiple_of(lanes);
-        let mut values = vec![0.0; rows * width];
+        // Every value is written below, padding too where tiles write it; what it holds before is finite.
+        let mut values = SPARE.take();
+        values.resize(rows * width, 0.0);
         let order: Vec<usize> = (0..rows).collect();
         kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
         if rounded {
@@ -171,7 +185,7 @@ impl KernelRows<f64> for GramRows {
         for (row, to) in values.chunks_exact_mut(width).enumerate() {
             to.iter_mut().zip(columns).for_each(|(to, &c)| *to = self.row(row)[c]);
         }
-        Box::new(Self { values, columns: columns.len(), width, ..*self })
+        Box::new(Self { values, rows: self.rows, columns: columns.len(), width, lanes: self.lanes, accuracy: self.accuracy })
     }
 }
 

@@ -100,25 +100,26 @@ impl<T: Real> Default for Extremes<T> {
     }
 }
 
-/// `gradient += step_a row_a + step_b row_b`, then the extremes of the new gradient.
-pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps: [T; 2], rows: [&[T]; 2]) -> Extremes<T> {
-    struct Update<'a, T> {
+/// `gradient += step_a row_a + step_b row_b`, then `found` holds the extremes of the new gradient.
+pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps: [T; 2], rows: [&[T]; 2], found: &mut Extremes<T>) {
+    struct Update<'a, T: Real> {
         gradient: &'a mut [T],
         rules: Rules<'a, T>,
         steps: [T; 2],
         rows: [&'a [T]; 2],
+        found: &'a mut Extremes<T>,
     }
     impl<T: Real> Job<T> for Update<'_, T> {
-        type Output = Extremes<T>;
+        type Output = ();
         #[inline(always)]
-        fn run<S: Simd<T>>(self, simd: S) -> Extremes<T> {
+        fn run<S: Simd<T>>(self, simd: S) {
             if self.rules.kink == T::default() { self.go::<S, false>(simd) } else { self.go::<S, true>(simd) }
         }
     }
     impl<T: Real> Update<'_, T> {
         #[inline(always)]
-        fn go<S: Simd<T>, const KINK: bool>(self, simd: S) -> Extremes<T> {
-            let Self { gradient, rules, steps, rows } = self;
+        fn go<S: Simd<T>, const KINK: bool>(self, simd: S) {
+            let Self { gradient, rules, steps, rows, found } = self;
             let infinity = simd.splat(T::from_f64(f64::INFINITY));
             let minus_infinity = simd.splat(T::from_f64(f64::NEG_INFINITY));
             let none = simd.splat(T::from_f64(-1.0));
@@ -152,17 +153,15 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
                 low = simd.select(simd.has_bit(status, low_bit), simd.max(low, low_value), low);
                 block = simd.add(block, one);
             }
-            let mut found = Extremes::default();
             simd.store(up, &mut found.up.values);
             simd.store(up_block, &mut found.up.blocks);
             found.up.reduce(S::LANES, |a, b| a < b);
             let mut lows = [T::default(); MOST_LANES];
             simd.store(low, &mut lows);
-            found.low = lows[..S::LANES].iter().copied().fold(found.low, |a, b| if b > a { b } else { a });
-            found
+            found.low = lows[..S::LANES].iter().copied().fold(lows[0], |a, b| if b > a { b } else { a });
         }
     }
-    T::dispatch(isa, Update { gradient, rules, steps, rows })
+    T::dispatch(isa, Update { gradient, rules, steps, rows, found });
 }
 
 /// The first of the two variables of a pair.
@@ -185,7 +184,7 @@ pub enum Diagonal<'a, T> {
     Each(&'a [T]),
 }
 
-/// For every lane the sample that may fall and promises the largest decrease of the objective together with `first` (which grows):
+/// Leaves in `found`, for every lane, the sample that may fall and promises the largest decrease of the objective together with `first` (which grows):
 /// `(g_t - g_first)^2 / (K_tt + K_first - 2 K_t,first)`.
 pub fn partner<T: Real>(
     isa: Isa,
@@ -194,18 +193,20 @@ pub fn partner<T: Real>(
     first: First<'_, T>,
     diagonal: Diagonal<'_, T>,
     floor: T,
-) -> Candidates<T> {
+    found: &mut Candidates<T>,
+) {
     struct Partner<'a, T> {
         gradient: &'a [T],
         rules: Rules<'a, T>,
         first: First<'a, T>,
         diagonal: Diagonal<'a, T>,
         floor: T,
+        found: &'a mut Candidates<T>,
     }
     impl<T: Real> Job<T> for Partner<'_, T> {
-        type Output = Candidates<T>;
+        type Output = ();
         #[inline(always)]
-        fn run<S: Simd<T>>(self, simd: S) -> Candidates<T> {
+        fn run<S: Simd<T>>(self, simd: S) {
             match (self.rules.kink == T::default(), self.diagonal) {
                 (true, Diagonal::Constant(_)) => self.go::<S, false, true>(simd),
                 (true, Diagonal::Each(_)) => self.go::<S, false, false>(simd),
@@ -216,8 +217,8 @@ pub fn partner<T: Real>(
     }
     impl<T: Real> Partner<'_, T> {
         #[inline(always)]
-        fn go<S: Simd<T>, const KINK: bool, const CONSTANT: bool>(self, simd: S) -> Candidates<T> {
-            let Self { gradient, rules, first, diagonal, floor } = self;
+        fn go<S: Simd<T>, const KINK: bool, const CONSTANT: bool>(self, simd: S) {
+            let Self { gradient, rules, first, diagonal, floor, found } = self;
             let zero = simd.splat(T::default());
             let (mut best, mut best_block) = (zero, simd.splat(T::from_f64(-1.0)));
             let (cost, gain) = (simd.splat(rules.kink), simd.splat(T::from_f64(-rules.kink.to_f64())));
@@ -254,12 +255,10 @@ pub fn partner<T: Real>(
                 best_block = simd.select(able, simd.select(worse, best_block, block), best_block);
                 block = simd.add(block, one);
             }
-            let mut found = Candidates::default();
             simd.store(best, &mut found.values);
             simd.store(best_block, &mut found.blocks);
             found.reduce(S::LANES, |a, b| a > b);
-            found
         }
     }
-    T::dispatch(isa, Partner { gradient, rules, first, diagonal, floor })
+    T::dispatch(isa, Partner { gradient, rules, first, diagonal, floor, found });
 }

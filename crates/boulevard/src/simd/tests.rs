@@ -42,7 +42,8 @@ fn update_agrees<T: Real>() {
                     let mut state = state::<T>(seed);
                     let rules = Rules { status: &state.status, kink: T::from_f64(kink), group_shift: shift };
                     let rows = [&state.rows[0][..], &state.rows[1][..]];
-                    let found = sweep::update(isa, &mut state.gradient, rules, steps.map(T::from_f64), rows);
+                    let mut found = sweep::Extremes::default();
+                    sweep::update(isa, &mut state.gradient, rules, steps.map(T::from_f64), rows, &mut found);
                     assert!(state.gradient.iter().zip(&expected).all(|(a, b)| a.to_f64() == *b), "{isa:?}");
                     assert_eq!(found.up.best().map(|(v, i)| (v.to_f64(), i)), up.map(|i| (value(i, KINK_UP), i)), "{isa:?}");
                     assert_eq!(found.low.to_f64(), low, "{isa:?}");
@@ -71,7 +72,9 @@ fn partner_agrees<T: Real>() {
         for isa in Isa::available() {
             for diagonal in [Diagonal::Constant(T::from_f64(8.0)), Diagonal::Each(&s.diagonal)] {
                 let rules = Rules { status: &s.status, kink: T::default(), group_shift: 0 };
-                let (_, i) = sweep::partner(isa, &s.gradient, rules, first, diagonal, T::from_f64(0.5)).best().unwrap();
+                let mut found = sweep::Candidates::default();
+                sweep::partner(isa, &s.gradient, rules, first, diagonal, T::from_f64(0.5), &mut found);
+                let (_, i) = found.best().unwrap();
                 // The choice is made with approximate reciprocals: the chosen one is as good as the best to three digits.
                 assert!(gain(i) >= best * 0.999, "{isa:?}: {} for {best}", gain(i));
             }

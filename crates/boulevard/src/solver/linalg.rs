@@ -1,9 +1,25 @@
 //! Small dense factorisations, for the exact finish.
 
+use crate::simd::{Isa, Job, Real, Simd};
+
 /// Cholesky factor of a symmetric positive definite matrix, in place: the lower triangle of the row-major `n x n` matrix becomes `L`.
 ///
 /// `false` where a pivot is not positive beyond rounding; the matrix is then spoilt.
 pub(super) fn cholesky(a: &mut [f64], n: usize) -> bool {
+    /// Plain loops, compiled for every instruction set.
+    struct Factor<'a>(&'a mut [f64], usize);
+    impl Job<f64> for Factor<'_> {
+        type Output = bool;
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, _: S) -> bool {
+            factor(self.0, self.1)
+        }
+    }
+    f64::dispatch(Isa::detect(), Factor(a, n))
+}
+
+#[inline(always)]
+fn factor(a: &mut [f64], n: usize) -> bool {
     let largest = (0..n).map(|i| a[i * n + i]).fold(0.0, f64::max);
     for j in 0..n {
         let (head, tail) = a.split_at_mut((j + 1) * n);
@@ -37,6 +53,7 @@ pub(super) fn solve(l: &[f64], n: usize, x: &mut [f64]) {
 }
 
 /// Inner product with eight running sums, which the compiler can vectorise.
+#[inline(always)]
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let ((a8, a_rest), (b8, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());

@@ -55,6 +55,13 @@ impl Block {
     }
 }
 
+/// Room for rows; memory is taken when they are written, and never moved.
+fn arena<T: Real>(size: usize) -> Vec<T> {
+    // Allocators take large blocks from the system, already zero and untouched; smaller ones they would have to clear.
+    const LARGE: usize = 32 << 20;
+    if size * size_of::<T>() > LARGE { vec![T::default(); size] } else { Vec::with_capacity(size) }
+}
+
 impl<T: Real> Segment<T> {
     pub(super) fn new(columns: Range<usize>, lanes: usize, slots: usize) -> Self {
         let width = columns.len().next_multiple_of(lanes);
@@ -64,8 +71,7 @@ impl<T: Real> Segment<T> {
             status: vec![0; width],
             diagonal: vec![T::default(); width],
             constant_diagonal: false,
-            // Room without content: memory is taken when rows are written, and never moved.
-            arena: Vec::with_capacity(width * slots),
+            arena: arena(width * slots),
             extremes: [Extremes::default(); 2],
             partners: Candidates::default(),
         }
@@ -114,10 +120,10 @@ impl<T: Real> Segment<T> {
         let (start, width) = (self.columns.start, self.width());
         let rows = rows.map(|row| row.part(&self.arena, start, width));
         let rules = Rules { status: &self.status, kink, group_shift: 0 };
-        self.extremes[0] = sweep::update(isa, &mut self.gradient, rules, steps, rows);
+        sweep::update(isa, &mut self.gradient, rules, steps, rows, &mut self.extremes[0]);
         if groups == 2 {
             let rules = Rules { group_shift: SECOND_GROUP_SHIFT, ..rules };
-            self.extremes[1] = sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows);
+            sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows, &mut self.extremes[1]);
         }
     }
 
@@ -127,7 +133,7 @@ impl<T: Real> Segment<T> {
             let rules = Rules { status: &self.status, kink, group_shift: group as u32 * SECOND_GROUP_SHIFT };
             // A step of zero along any finite row changes nothing.
             let rows = [&self.diagonal[..], &self.diagonal[..]];
-            self.extremes[group] = sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows);
+            sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows, &mut self.extremes[group]);
         }
     }
 
@@ -136,7 +142,7 @@ impl<T: Real> Segment<T> {
         let rules = Rules { status: &self.status, kink, group_shift: group as u32 * SECOND_GROUP_SHIFT };
         let first = First { row: row.part(&self.arena, self.columns.start, self.width()), diagonal, gradient };
         let diagonal = if self.constant_diagonal { Diagonal::Constant(diagonal) } else { Diagonal::Each(&self.diagonal) };
-        self.partners = sweep::partner(isa, &self.gradient, rules, first, diagonal, floor);
+        sweep::partner(isa, &self.gradient, rules, first, diagonal, floor, &mut self.partners);
     }
 
     /// Keeps only the columns `keep` (rising places within the segment), in all cached rows too, and moves to `columns`.
