@@ -46,7 +46,7 @@ const WINDOW: usize = 128;
 /// Rounds between two looks at the clock.
 const LOOK: usize = 8;
 /// Windows in the faster way before the other one is tried again; doubled each time splitting loses, up to the second number.
-const KEEP: [usize; 2] = [32, 1024];
+const KEEP: [usize; 2] = [64, 1024];
 
 /// Whether splitting pays, found out by measuring: on a machine whose cores are busy with other things it may not.
 struct Pace {

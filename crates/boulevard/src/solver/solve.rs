@@ -154,6 +154,8 @@ impl<'a> Solver<'a> {
     ) -> Result<StopReason> {
         if self.single_is_enough(problem, options)? {
             let mut target = MARGIN * options.tolerance;
+            // Since the last exact gradient, only what moved can have gone wrong.
+            let (mut exact_at, mut exact_since) = (b.to_vec(), *iterations);
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
                 let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
@@ -161,7 +163,7 @@ impl<'a> Solver<'a> {
                 if let Outcome::Stopped(reason) = outcome {
                     return Ok(reason);
                 }
-                let error = rounding(b, gradient, *iterations);
+                let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
                 if whole && outcome == Outcome::Reached {
                     if target + error <= options.tolerance {
                         return Ok(StopReason::Converged);
@@ -178,6 +180,8 @@ impl<'a> Solver<'a> {
                 if certify(problem, b, gradient).violation <= options.tolerance {
                     return Ok(StopReason::Converged);
                 }
+                exact_at.copy_from_slice(b);
+                exact_since = *iterations;
                 // Neither steps nor hope: single precision has given what it has.
                 if *iterations == before {
                     break;
@@ -289,12 +293,12 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// How wrong the gradient may be after `iterations` steps in single precision.
+/// How wrong the gradient may be after `iterations` steps in single precision from a point with an exact one.
 ///
 /// Roundings of the steps add up like a random walk with the gradient's typical size (the factor is four standard deviations of a uniform
-/// rounding error), those of the kernel like one with the coefficients' size.
-fn rounding(b: &[f64], gradient: &[f64], iterations: u64) -> f64 {
-    let size = b.iter().map(|v| v * v).sum::<f64>().sqrt();
+/// rounding error), those of the kernel like one with the size of the move.
+fn rounding(b: &[f64], exact_at: &[f64], gradient: &[f64], iterations: u64) -> f64 {
+    let size = b.iter().zip(exact_at).map(|(v, w)| (v - w) * (v - w)).sum::<f64>().sqrt();
     let typical = (gradient.iter().map(|v| v * v).sum::<f64>() / gradient.len() as f64).sqrt();
     f32::ROUNDING * (2.3 * (iterations as f64).sqrt() * typical + 2.0 * size)
 }
