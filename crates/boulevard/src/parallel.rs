@@ -45,8 +45,11 @@ const PATIENCE: Duration = Duration::from_micros(60);
 const WINDOW: usize = 128;
 /// Rounds between two looks at the clock.
 const LOOK: usize = 8;
-/// Windows in the faster way before the other one is tried again; doubled each time splitting loses, up to the second number.
-const KEEP: [usize; 2] = [64, 1024];
+/// Windows of splitting before working alone is timed again.
+const KEEP_SPLIT: usize = 64;
+/// Windows of working alone before splitting is tried again: few at first, because one loss may be an accident, and doubled each time
+/// splitting loses, up to the second number.
+const KEEP_ALONE: [usize; 2] = [8, 1024];
 
 /// Whether splitting pays, found out by measuring: on a machine whose cores are busy with other things it may not.
 struct Pace {
@@ -62,7 +65,7 @@ struct Pace {
 
 impl Pace {
     fn new() -> Self {
-        Self { split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP[0] }
+        Self { split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP_ALONE[0] }
     }
 
     /// Called after every round.
@@ -81,11 +84,11 @@ impl Pace {
             // Splitting was tried and is slower: work alone, and longer each time.
             (true, _) if lost => {
                 (self.split, self.left) = (false, self.keep);
-                self.keep = (2 * self.keep).min(KEEP[1]);
+                self.keep = (2 * self.keep).min(KEEP_ALONE[1]);
             }
             // It is faster: go on, and forget how long working alone took.
             (true, 0) if self.alone.is_some() => {
-                (self.alone, self.left, self.keep) = (None, KEEP[0], KEEP[0]);
+                (self.alone, self.left, self.keep) = (None, KEEP_SPLIT, KEEP_ALONE[0]);
             }
             (true, 0) => (self.split, self.alone) = (false, None),
             // Time one window alone, then try to split.
