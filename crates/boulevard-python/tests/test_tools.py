@@ -86,3 +86,7 @@ def test_guide_examples_run():
     space = {}
     for block in blocks:
         exec(compile(block.split("```")[0], str(guide), "exec"), space)
+
+
+def test_the_html_representation_links_to_the_page_of_the_class_it_stands_in_for():
+    assert 'href="https://scikit-learn.org/stable/modules/generated/sklearn.svm.SVC.html"' in SVC()._repr_html_()

@@ -84,7 +84,9 @@ def seed_of(random_state):
 class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of all estimators: the native model is in ``_native``, which is never replaced except by ``fit``."""
 
+    # The parameters are those of the class it stands in for; its page explains them.
     _doc_link_module = "boulevard"
+    _doc_link_template = "https://scikit-learn.org/stable/modules/generated/sklearn.svm.{estimator_name}.html"
     _valid_parameters = None
     _target_kinds = "biuf"
 
