@@ -39,6 +39,8 @@ struct Lines {
     last: Instant,
     /// Stages that had a line; stages inside one another take turns, and would fill a log.
     announced: Vec<String>,
+    /// Whether the stage on show has a known end.
+    bounded: bool,
 }
 
 impl Watcher {
@@ -60,7 +62,14 @@ impl Watcher {
         Self {
             bar,
             quiet,
-            lines: Mutex::new(Lines { stage: String::new(), start: now, stage_start: now, last: now, announced: Vec::new() }),
+            lines: Mutex::new(Lines {
+                stage: String::new(),
+                start: now,
+                stage_start: now,
+                last: now,
+                announced: Vec::new(),
+                bounded: false,
+            }),
         }
     }
 
@@ -82,6 +91,12 @@ impl Watcher {
 
     fn show(&self, progress: &Progress<'_>) {
         let Ok(mut lines) = self.lines.try_lock() else { return };
+        if let (Some(bar), true, None) = (&self.bar, lines.bounded, progress.total) {
+            // A fit inside a stage that is counted: the count stays, the fit shows its violation beside it.
+            bar.set_message(violation(progress));
+            return;
+        }
+        lines.bounded = progress.total.is_some();
         let new_stage = lines.stage != progress.stage;
         if new_stage {
             lines.stage = progress.stage.to_owned();
