@@ -246,7 +246,7 @@ pub fn partner<T: Real>(
                 let both = if CONSTANT { constant } else { simd.add(own_diagonal, simd.load(diagonal)) };
                 let curvature = simd.fma(minus_two, simd.load(row), both);
                 let (square, curvature) = (simd.mul(difference, difference), simd.max(curvature, floor));
-                // A reciprocal good to four digits is plenty for a choice, at a fifth of a division's price. Double precision is for
+                // A reciprocal good to three digits is plenty for a choice, and much cheaper than a division. Double precision is for
                 // small and for delicate problems: there the choice is LIBSVM's to the last digit.
                 let decrease = if T::DOUBLE { simd.div(square, curvature) } else { simd.mul(square, simd.reciprocal(curvature)) };
                 let able = simd.and(simd.has_bit(status, low_bit), simd.less(zero, difference));

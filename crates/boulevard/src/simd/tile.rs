@@ -7,7 +7,8 @@
 
 use super::{Isa, Job, Real, Simd};
 
-/// Query rows per tile: 4 x 64 lanes fill 16 of the 32 registers. Six rows were measured twice as slow per value (spills).
+/// Query rows per tile: 4 x 64 lanes fill 16 of the 32 registers. Six rows would need 24 and leave too few
+/// for columns and constants.
 pub const TILE_ROWS: usize = 4;
 
 /// Query groups summed in `T` before they are added to the `f64` totals (252 rows).

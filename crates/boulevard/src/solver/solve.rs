@@ -9,7 +9,7 @@ use super::source::{KernelSource, SMALL};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, Progress, StopReason};
 use crate::parallel::{self, Crew};
 use crate::simd::Real;
 
@@ -279,7 +279,9 @@ impl<'a> Solver<'a> {
             let mut sums = vec![0.0; columns.len().next_multiple_of(lanes)];
             rows.weigh(&support, &weights, 1, columns.clone(), &mut sums);
             sums.truncate(columns.len());
-            if let Some(reason) = self.context.step("exact gradient", p, parts) {
+            // Without a total: a count of a few parts inside another stage would push that stage's own count aside.
+            let progress = Progress { stage: "exact gradient", done: p as u64, total: None, violation: None, tolerance: None };
+            if let Some(reason) = self.context.check(&progress) {
                 *stopped.lock().expect("no panic while it is held") = Some(reason);
             }
             sums

@@ -28,7 +28,7 @@ use crate::parallel::Crew;
 use crate::simd::Real;
 use crate::simd::sweep::{Candidates, KINK_LOW, KINK_UP, LOW, SECOND_GROUP_SHIFT, UP};
 
-/// Rows computed together: the one that is missing and likely next ones. Eight were measured slower on two threads.
+/// Rows computed together: the one that is missing and likely next ones. One tile's worth.
 const BLOCK_ROWS: usize = 4;
 /// Below this many values per row block, computing rows ahead costs more than it saves.
 const AHEAD_FROM: usize = 1 << 17;
