@@ -22,6 +22,8 @@ pub mod check;
 pub mod data;
 pub mod error;
 pub mod kernel;
+pub mod linalg;
+pub mod methods;
 pub mod metrics;
 pub mod observe;
 pub mod parallel;

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Imports go only to the left.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "error",
     "atomic_file",
     "check",
     "random",
     "simd",
     "parallel",
+    "linalg",
     "observe",
     "data",
     "metrics",

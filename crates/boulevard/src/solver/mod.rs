@@ -5,7 +5,6 @@
 
 mod certificate;
 mod dual;
-mod linalg;
 mod polish;
 mod single;
 mod smo;

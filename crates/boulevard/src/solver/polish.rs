@@ -10,9 +10,9 @@
 
 use super::certificate::{certify, slopes};
 use super::dual::{DualProblem, Equality};
-use super::linalg;
 use super::source::KernelSource;
 use crate::error::Result;
+use crate::linalg;
 
 /// Free variables up to which a factorisation is cheap beside the steps before it.
 const MOST_FREE: usize = 700;

@@ -1,11 +1,11 @@
-//! Small dense factorisations, for the exact finish.
+//! Cholesky factors and what is solved with them.
 
 use crate::simd::{Isa, Job, Real, Simd};
 
 /// Cholesky factor of a symmetric positive definite matrix, in place: the lower triangle of the row-major `n x n` matrix becomes `L`.
 ///
 /// `false` where a pivot is not positive beyond rounding; the matrix is then spoilt.
-pub(super) fn cholesky(a: &mut [f64], n: usize) -> bool {
+pub fn cholesky(a: &mut [f64], n: usize) -> bool {
     /// Plain loops, compiled for every instruction set.
     struct Factor<'a>(&'a mut [f64], usize);
     impl Job<f64> for Factor<'_> {
@@ -39,7 +39,7 @@ fn factor(a: &mut [f64], n: usize) -> bool {
 }
 
 /// Solves `L L' x = b` in place.
-pub(super) fn solve(l: &[f64], n: usize, x: &mut [f64]) {
+pub fn solve(l: &[f64], n: usize, x: &mut [f64]) {
     for i in 0..n {
         let row = &l[i * n..i * n + i];
         x[i] = (x[i] - dot(row, &x[..i])) / l[i * n + i];
@@ -54,7 +54,7 @@ pub(super) fn solve(l: &[f64], n: usize, x: &mut [f64]) {
 
 /// Inner product with eight running sums, which the compiler can vectorise.
 #[inline(always)]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let ((a8, a_rest), (b8, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     for (x, y) in a8.iter().zip(b8) {

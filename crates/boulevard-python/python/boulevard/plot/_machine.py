@@ -1,16 +1,8 @@
-"""Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
+"""Pictures of a kernel machine and of a search over its parameters."""
 
 import numpy as np
 
-__all__ = ["DecisionDisplay", "TuneDisplay"]
-
-
-def _axes(ax):
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("boulevard.plot needs matplotlib: pip install matplotlib") from error
-    return plt.subplots()[1] if ax is None else ax
+from ._axes import axes
 
 
 class DecisionDisplay:
@@ -99,7 +91,7 @@ class DecisionDisplay:
 
     def plot(self, ax=None, *, cmap="RdBu_r", levels=(-1.0, 0.0, 1.0)):
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = _axes(ax)
+        ax = axes(ax)
         self.surface_ = ax.contourf(self.xx, self.yy, self.decision, levels=20, cmap=cmap, alpha=0.6)
         span = (self.decision.min(), self.decision.max())
         shown = [level for level in levels if span[0] < level < span[1]]
@@ -157,7 +149,7 @@ class TuneDisplay:
 
     def plot(self, ax=None, *, cmap="viridis"):
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = _axes(ax)
+        ax = axes(ax)
         self.image_ = ax.imshow(self.scores, origin="lower", aspect="auto", cmap=cmap)
         ax.set_xticks(range(len(self.C)), [f"{value:g}" for value in self.C])
         ax.set_yticks(range(len(self.gamma)), [f"{value:g}" for value in self.gamma])

@@ -1,0 +1,5 @@
+"""Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
+
+from ._machine import DecisionDisplay, TuneDisplay
+
+__all__ = ["DecisionDisplay", "TuneDisplay"]

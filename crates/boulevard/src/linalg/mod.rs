@@ -1,0 +1,7 @@
+//! Dense linear algebra in double precision: what the exact finish, the linear machines and the methods need, and no more.
+//!
+//! Matrices are row-major slices. Instructions are chosen at run time.
+
+mod cholesky;
+
+pub use cholesky::{cholesky, dot, solve};

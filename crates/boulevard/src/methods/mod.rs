@@ -1,0 +1,1 @@
+//! The five published methods, each in a room of its own on the one core. No method imports another.
