@@ -108,7 +108,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// Class probabilities from the machine's outputs of one sample.
-    pub(super) fn probabilities(&self, raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
+    pub(crate) fn probabilities(&self, raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
         let clip = |p: f64| p.clamp(LEAST, 1.0 - LEAST);
         if !pairwise {
             let each: Vec<f64> =
@@ -164,7 +164,7 @@ pub fn couple(r: &[f64], k: usize) -> Vec<f64> {
 ///
 /// A sigmoid crosses one half where the training classes balance, not where the decision changes sign, and coupling may disagree with
 /// the votes; users rightly expect the most probable class to be the predicted one.
-pub(super) fn consistent(probabilities: &mut [f64], predicted: usize) {
+pub(crate) fn consistent(probabilities: &mut [f64], predicted: usize) {
     let leader = super::multiclass::argmax(probabilities);
     if leader == predicted {
         return;
@@ -184,6 +184,13 @@ pub(super) fn consistent(probabilities: &mut [f64], predicted: usize) {
 
 /// Fits the sigmoids of `svc` on `data`: decision values of every sample from a model that did not see it.
 pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
+    let (values, outputs) = held_out_values(svc, data, context)?;
+    Ok(Calibration { sigmoids: fit_sigmoids(data.expect_classes()?, data.weights.as_deref(), &values, outputs) })
+}
+
+/// The machine's outputs for every sample (row-major, with their number per sample) from a model that did not see it. Samples that weigh
+/// nothing may have none (NaN).
+pub(crate) fn held_out_values(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<(Vec<f64>, usize)> {
     let classes = data.expect_classes()?;
     let plain = Svc { calibrate: false, ..svc.clone() };
     let count = classes.names().len();
@@ -213,7 +220,7 @@ pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) ->
         let raw = model.raw_values(&data.x, context)?;
         values.iter_mut().zip(raw).filter(|(v, _)| v.is_nan()).for_each(|(v, raw)| *v = raw);
     }
-    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+    Ok((values, outputs))
 }
 
 /// Stratified folds that depend on what rows hold, not on their order or number: equal rows of a class share a fold, rows that weigh
@@ -264,7 +271,8 @@ fn select(data: &Dataset<'_>, svc: &Svc, rows: &[usize]) -> Dataset<'static> {
     part
 }
 
-fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: usize) -> Vec<Sigmoid> {
+/// One sigmoid per output from outputs of samples (or sets) with known classes.
+pub(crate) fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: usize) -> Vec<Sigmoid> {
     let (codes, count) = (classes.codes(), classes.names().len());
     let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
     let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {

@@ -15,11 +15,12 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
+pub(crate) use calibration::{consistent, fit_sigmoids, held_out_values};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
 pub use multiclass::Multiclass;
-pub(crate) use multiclass::argmax;
+pub(crate) use multiclass::{argmax, votes};
 pub use one_class::{OneClass, OneClassModel};
 pub(crate) use svc::class_factors;
 pub use svc::{ClassWeight, Penalty, Svc, SvcModel};
