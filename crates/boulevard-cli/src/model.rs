@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use boulevard::data::{Categories, Matrix, Scaler, Target};
 use boulevard::kernel::Kernel;
+use boulevard::methods::multi_sample::{MultiSampleModel, Sets};
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Model, SvcModel};
@@ -78,7 +79,7 @@ impl Fitted {
                 let decisions = model.decision_values_in(&x, context)?;
                 let codes = model.codes_from_decisions(&decisions);
                 let target = Target::Classes(Categories::new(codes, model.classes.clone())?);
-                Answers { target, decisions, decision_names: decision_names(model) }
+                Answers { target, decisions, decision_names: names_of_decisions(&model.classes) }
             }
             AnyModel::Svr(model) => {
                 let values = model.predict_in(&x, context)?;
@@ -90,8 +91,17 @@ impl Fitted {
                 let target = Target::Classes(Categories::new(codes, vec!["outside".to_owned(), "inside".to_owned()])?);
                 Answers { target, decisions, decision_names: vec!["decision".to_owned()] }
             }
+            AnyModel::MultiSample(model) => answer_sets(model, &x, &Sets::singles(x.rows()), context)?,
             other => bail!("this program cannot predict with models of kind `{}`", other.kind()),
         })
+    }
+
+    /// The classifier of sets, if it is one.
+    pub fn gatherer(&self) -> Option<&MultiSampleModel> {
+        match &self.model {
+            AnyModel::MultiSample(model) => Some(model),
+            _ => None,
+        }
     }
 
     /// The classifier, or a sentence that says what it is instead.
@@ -108,9 +118,17 @@ impl Fitted {
             AnyModel::Svc(model) => model.machine.len(),
             AnyModel::Svr(model) => model.machine.len(),
             AnyModel::OneClass(model) => model.machine.len(),
+            AnyModel::MultiSample(model) => model.machines.iter().map(|machine| machine.len()).sum::<usize>().max(model.single.machine.len()),
             _ => 0,
         }
     }
+}
+
+/// What a classifier of sets says about every set.
+pub fn answer_sets(model: &MultiSampleModel, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Answers> {
+    let decisions = model.set_decisions(x, sets, context)?;
+    let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+    Ok(Answers { target, decisions, decision_names: names_of_decisions(&model.classes) })
 }
 
 /// Whether the model wants kernel values instead of features.
@@ -119,14 +137,15 @@ pub fn is_precomputed(model: &AnyModel) -> bool {
         AnyModel::Svc(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::Svr(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::OneClass(model) => model.machine.kernel == Kernel::Precomputed,
+        AnyModel::MultiSample(model) => model.single.machine.kernel == Kernel::Precomputed,
         _ => false,
     }
 }
 
-fn decision_names(model: &SvcModel) -> Vec<String> {
-    match model.classes.len() {
-        2 => vec![format!("decision:{}", model.classes[1])],
-        _ => model.classes.iter().map(|class| format!("decision:{class}")).collect(),
+fn names_of_decisions(classes: &[String]) -> Vec<String> {
+    match classes {
+        [_, second] => vec![format!("decision:{second}")],
+        _ => classes.iter().map(|class| format!("decision:{class}")).collect(),
     }
 }
 

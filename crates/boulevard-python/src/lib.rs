@@ -9,6 +9,7 @@ mod errors;
 mod generate;
 mod models;
 mod search;
+mod sets;
 
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ mod _core {
     use super::models::{Model, fit};
     #[pymodule_export]
     use super::search::grid_search;
+    #[pymodule_export]
+    use super::sets::{calibrate_sets, error_by_size, expected_samples, fit_sets, judge_sets, sample_scores, search_sets, symmetric_kernel};
 
     use super::*;
 

@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Gamma;
+use boulevard::methods::multi_sample::MultiSampleModel;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
@@ -116,6 +117,25 @@ pub fn dataset<'a>(
     })
 }
 
+/// What there is to see of a classifier of sets.
+fn set_parts<'py>(py: Python<'py>, model: &MultiSampleModel) -> PyResult<Bound<'py, PyDict>> {
+    let (report, parts) = (&model.report, PyDict::new(py));
+    parts.set_item("features", model.single.machine.features)?;
+    parts.set_item("rows", report.rows)?;
+    parts.set_item("objective", report.objective)?;
+    parts.set_item("gap", report.gap)?;
+    parts.set_item("violation", report.violation)?;
+    parts.set_item("seconds", report.seconds)?;
+    parts.set_item("status", report.stop.code())?;
+    parts.set_item("iterations", report.iterations)?;
+    parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
+    parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
+    parts.set_item("sizes", model.machines.iter().map(|machine| machine.size).collect::<Vec<_>>())?;
+    parts.set_item("support_sets", model.machines.iter().map(boulevard::methods::multi_sample::SetMachine::len).collect::<Vec<_>>())?;
+    parts.set_item("extended", model.machines.iter().map(|machine| machine.columns).collect::<Vec<_>>())?;
+    Ok(parts)
+}
+
 /// A fitted machine.
 #[pyclass(frozen, module = "boulevard._core")]
 pub struct Model {
@@ -129,8 +149,13 @@ impl Model {
     }
 
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
-    fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
+    pub fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts another model in its place.
+    pub fn replace(&self, any: AnyModel) {
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = any;
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
@@ -171,6 +196,9 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
+            if let AnyModel::MultiSample(model) = any {
+                return set_parts(py, model);
+            }
             let (machine, report, parts) = (machine(any)?, any.report(), PyDict::new(py));
             parts.set_item("support", int32(py, &machine.support))?;
             parts.set_item("vectors", give(py, &machine.vectors)?)?;
@@ -240,6 +268,7 @@ impl Model {
     fn classes(&self) -> Option<Vec<String>> {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::MultiSample(model) => Some(model.classes.clone()),
             _ => None,
         })
     }
@@ -251,6 +280,7 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::MultiSample(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -283,7 +313,11 @@ impl Model {
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
-        self.look(|any| matches!(any, AnyModel::Svc(model) if model.calibration.is_some()))
+        self.look(|any| match any {
+            AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::MultiSample(model) => model.machines.iter().all(|machine| machine.calibration.is_some()),
+            _ => false,
+        })
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.
@@ -327,7 +361,7 @@ impl Model {
             return Err(raised);
         }
         if let Some(model) = calibrated {
-            *self.any.write().unwrap_or_else(PoisonError::into_inner) = AnyModel::Svc(model);
+            self.replace(AnyModel::Svc(model));
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! What can be said on the command line: one struct per verb. Nothing here reads a file.
 
 mod data;
+mod gather;
 mod learner;
 mod run;
 mod verbs;
 
 pub use data::DataArgs;
+pub use gather::{DecideName, NormalizationName, OtherSizesName};
 pub use learner::{KernelName, LearnerArgs, MethodName, MulticlassName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{

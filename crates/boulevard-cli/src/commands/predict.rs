@@ -5,6 +5,7 @@ use std::io::Read;
 use anyhow::{Context as _, Result};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
 use boulevard::data::{Dataset, Target};
+use boulevard::methods::multi_sample::Sets;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::regression;
 use boulevard::persist::AnyModel;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::args::PredictArgs;
 use crate::files;
-use crate::model::{Fitted, align, is_precomputed};
+use crate::model::{Fitted, align, answer_sets, is_precomputed};
 use crate::progress::Watcher;
 use crate::report::{complain, number, print, print_json};
 
@@ -22,7 +23,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         files::expect_writable(path)?;
     }
     let mut fitted = Fitted::load(&args.model)?;
-    if args.probability {
+    if args.probability && fitted.gatherer().is_none() {
         let classifier = fitted.classifier("--probability")?;
         anyhow::ensure!(
             classifier.calibration.is_some(),
@@ -37,12 +38,25 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     align(&fitted, &mut data, &args.data)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let answers = fitted.answer(&data.x, &context)?;
-    let probabilities = match &fitted.model {
-        AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
-        _ => None,
+    let gathered = gather(&fitted, &data, args)?;
+    let (answers, probabilities) = match (&fitted.model, &gathered) {
+        (AnyModel::MultiSample(model), Some(gathered)) => {
+            let x = fitted.prepare(&data.x)?;
+            let values = if args.probability { Some((model.set_probabilities(&x, &gathered.sets, &context)?, &model.classes)) } else { None };
+            (answer_sets(model, &x, &gathered.sets, &context)?, values)
+        }
+        (AnyModel::Svc(model), _) if args.probability => {
+            (fitted.answer(&data.x, &context)?, Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)))
+        }
+        _ => (fitted.answer(&data.x, &context)?, None),
     };
     watcher.finish();
+    let groups: Option<Vec<String>> = gathered.as_ref().and_then(|gathered| gathered.names.clone());
+    // From here on a row is a set.
+    let data = match gathered {
+        Some(gathered) => gathered.truth,
+        None => data,
+    };
     let mut head = vec!["prediction".to_owned()];
     let mut numbers: Vec<(usize, &[f64])> = Vec::new();
     if args.decision {
@@ -55,11 +69,11 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     }
     let summary = judge(&data, &answers.target)?;
     if args.run.json && args.output.is_none() {
-        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, &head, &answers.target, &numbers)).collect();
+        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, groups.as_deref(), &head, &answers.target, &numbers)).collect();
         print_json(&json!({ "rows": data.len(), "score": summary.as_ref().map(|s| s.json.clone()), "predictions": rows }))?;
         return Ok(Outcome::Done);
     }
-    let csv = table(data.len(), &head, &answers.target, &numbers);
+    let csv = table(data.len(), groups.as_deref(), &head, &answers.target, &numbers);
     match &args.output {
         Some(path) => {
             files::write(path, csv.as_bytes())?;
@@ -81,6 +95,38 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// The sets of a file, their names where they have any, and their labels where the file has some.
+struct Gathered {
+    sets: Sets,
+    names: Option<Vec<String>>,
+    truth: Dataset<'static>,
+}
+
+/// For a classifier of sets: which rows belong together. Without `--group` every row is a set of its own.
+fn gather(fitted: &Fitted, data: &Dataset<'static>, args: &PredictArgs) -> Result<Option<Gathered>> {
+    if fitted.gatherer().is_none() {
+        return Ok(None);
+    }
+    let (sets, names) = match &data.groups {
+        Some(groups) => {
+            let (sets, places) = Sets::of_groups(groups);
+            (sets, Some(places.into_iter().map(|place| groups.names()[place].clone()).collect()))
+        }
+        None => {
+            if !args.run.quiet {
+                complain("hint: no --group was given, so every row is a set of its own");
+            }
+            (Sets::singles(data.len()), None)
+        }
+    };
+    // One row of each set stands for it where labels are compared.
+    let first: Vec<usize> = (0..sets.len()).map(|set| sets.rows(set)[0] as usize).collect();
+    if let Target::Classes(classes) = &data.target {
+        sets.shared_classes(classes).with_context(|| args.data.display().to_string())?;
+    }
+    Ok(Some(Gathered { truth: data.select(&first), sets, names }))
 }
 
 /// Reads the file, with the label if it has one.
@@ -165,9 +211,13 @@ fn said_text(target: &Target, row: usize) -> String {
     }
 }
 
-fn table(rows: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> String {
-    let mut text = head.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
+fn table(rows: usize, groups: Option<&[String]>, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> String {
+    let mut text = if groups.is_some() { "group,".to_owned() } else { String::new() };
+    text += &(head.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n");
     for row in 0..rows {
+        if let Some(groups) = groups {
+            text.push_str(&(quoted(&groups[row]) + ","));
+        }
         text.push_str(&quoted(&said_text(said, row)));
         for (width, values) in numbers {
             values[row * width..(row + 1) * width].iter().for_each(|value| text.push_str(&format!(",{value}")));
@@ -177,8 +227,11 @@ fn table(rows: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])
     text
 }
 
-fn row_json(row: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> Value {
+fn row_json(row: usize, groups: Option<&[String]>, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> Value {
     let mut object = serde_json::Map::new();
+    if let Some(groups) = groups {
+        object.insert("group".to_owned(), json!(groups[row]));
+    }
     let value = match said {
         Target::Real(values) => json!(values[row]),
         other => json!(said_text(other, row)),

@@ -1,6 +1,6 @@
 //! `boulevard reproduce`: tables of papers beside the published numbers, as text, Markdown, JSON and HTML.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use boulevard::observe::Context;
@@ -27,7 +27,11 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
     std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     let watcher = Watcher::new(args.quiet);
     let mut all = Vec::new();
-    for spec in &specs {
+    for (place, spec) in specs.iter().enumerate() {
+        // What several tables of a paper need is forgotten once, before the first of them.
+        if args.fresh && specs[..place].iter().all(|before| paper(before) != paper(spec)) {
+            State::open(shared_folder(spec, args), true)?;
+        }
         let entries = table(spec, args, data, &watcher)?;
         let stem = spec.name.replace('/', "-") + if args.quick { "-quick" } else { "" };
         let file = |extension: &str| args.out.join(format!("{stem}.{extension}"));
@@ -71,10 +75,20 @@ fn chosen(args: &ReproduceArgs) -> Result<Vec<Spec>> {
     args.tables.iter().map(|name| find(name).with_context(|| format!("there is no table `{name}`; there are {}", known()))).collect()
 }
 
+/// The paper a table is from.
+fn paper(spec: &Spec) -> &'static str {
+    spec.name.split('/').next().unwrap_or(spec.name)
+}
+
+fn shared_folder(spec: &Spec, args: &ReproduceArgs) -> PathBuf {
+    args.out.join("state").join(paper(spec)).join(if args.quick { "quick" } else { "full" })
+}
+
 /// All rows of one table; finished cells are not computed again.
 fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> Result<Vec<Entry>> {
     let mode = if args.quick { "quick" } else { "full" };
     let state = State::open(args.out.join("state").join(spec.name.replace('/', "-")).join(mode), args.fresh)?;
+    let shared = State::open(shared_folder(spec, args), false)?;
     let context = Context::default().with_observer(watcher);
     let context = args.threads.map_or(context, |threads| context.with_threads(threads as usize));
     for row in &args.only {
@@ -85,7 +99,7 @@ fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> R
     let mut entries = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         watcher.note(&format!("{}: {row} ({} of {})", spec.name, place + 1, rows.len()));
-        let bench = Bench { data, quick: args.quick, state: &state, context };
+        let bench = Bench { data, quick: args.quick, state: &state, shared: &shared, context };
         let result = (spec.run)(&bench, row);
         if interrupted() && result.is_err() {
             watcher.finish();

@@ -12,25 +12,14 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
     if let Some((flag, belongs)) = kernel::misplaced(args).first() {
         bail!("--{flag} does not apply to this kernel: it belongs to {belongs}");
     }
-    let default = SolverSettings::default();
-    let solver = SolverSettings {
-        tolerance: args.tolerance.unwrap_or(default.tolerance),
-        cache_megabytes: args.cache_size.unwrap_or(default.cache_megabytes),
-        max_iterations: args.max_iter,
-        shrinking: !args.no_shrinking,
-        polish: !args.no_polish,
-        ..default
-    };
+    let solver = solver(args);
     let (kernel, c, nu) = (kernel(args), args.c.unwrap_or(1.0), args.nu.unwrap_or(0.5));
     let classifier = |penalty: Penalty| {
         Recipe::Svc(Svc {
             kernel: kernel.clone(),
             penalty,
             class_weight: args.class_weight.clone().unwrap_or_default(),
-            multiclass: match args.multiclass {
-                Some(MulticlassName::OneVsRest) => Multiclass::OneVsRest,
-                Some(MulticlassName::OneVsOne) | None => Multiclass::OneVsOne,
-            },
+            multiclass: multiclass(args),
             solver,
             calibrate: args.calibrate,
             seed: args.seed,
@@ -43,20 +32,43 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::Svr => regressor(Tube::Epsilon(args.epsilon.unwrap_or(0.1))),
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
+        MethodName::Gather => super::gather::recipe(args),
     })
+}
+
+/// The solver's settings.
+pub fn solver(args: &LearnerArgs) -> SolverSettings {
+    let default = SolverSettings::default();
+    SolverSettings {
+        tolerance: args.tolerance.unwrap_or(default.tolerance),
+        cache_megabytes: args.cache_size.unwrap_or(default.cache_megabytes),
+        max_iterations: args.max_iter,
+        shrinking: !args.no_shrinking,
+        polish: !args.no_polish,
+        ..default
+    }
+}
+
+/// How many classes are reduced to two.
+pub fn multiclass(args: &LearnerArgs) -> Multiclass {
+    match args.multiclass {
+        Some(MulticlassName::OneVsRest) => Multiclass::OneVsRest,
+        Some(MulticlassName::OneVsOne) | None => Multiclass::OneVsOne,
+    }
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{NuSvc, NuSvr, OneClass, Svc, Svr};
-    let classifies = matches!(method, Svc | NuSvc);
+    use MethodName::{Gather, NuSvc, NuSvr, OneClass, Svc, Svr};
+    let classifies = matches!(method, Svc | NuSvc | Gather);
     let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr), "c", "svc, svr and nu-svr"),
+        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Gather), "c", "svc, svr, nu-svr and gather"),
         (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
         (args.epsilon.is_some(), method == Svr, "epsilon", "svr"),
-        (args.class_weight.is_some(), classifies, "class-weight", "svc and nu-svc"),
-        (args.multiclass.is_some(), classifies, "multiclass", "svc and nu-svc"),
-        (args.calibrate, classifies, "calibrate", "svc and nu-svc"),
+        (args.class_weight.is_some(), classifies, "class-weight", "svc, nu-svc and gather"),
+        (args.multiclass.is_some(), classifies, "multiclass", "svc, nu-svc and gather"),
+        (args.calibrate, classifies, "calibrate", "svc, nu-svc and gather"),
     ];
-    facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
+    let own = facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs));
+    own.chain(super::gather::misplaced(method, args)).collect()
 }

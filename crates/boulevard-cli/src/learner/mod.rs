@@ -2,6 +2,7 @@
 //!
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
+mod gather;
 mod kernel;
 mod machine;
 
@@ -9,6 +10,7 @@ use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::Kernel;
+use boulevard::methods::multi_sample::MultiSample;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, OneClass, Svc, Svr};
@@ -22,6 +24,7 @@ pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    Gather(MultiSample),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -72,7 +75,7 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) => TargetKind::Classes,
+            Recipe::Svc(_) | Recipe::Gather(_) => TargetKind::Classes,
             Recipe::Svr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
         }
@@ -83,6 +86,7 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Gather(gather) => &gather.kernel,
         }
     }
 
@@ -91,6 +95,7 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Gather(gather) => &mut gather.kernel,
         }
     }
 
@@ -117,6 +122,7 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::Gather(gather) => gather.validate(),
         }
     }
 
@@ -125,6 +131,7 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::Gather(gather) => gather.fit_in(data, context)?.into(),
         })
     }
 }

@@ -10,22 +10,25 @@ Drop-in classes for :mod:`sklearn.svm`, written in Rust.
 True
 """
 
-from . import datasets, exceptions, model_selection
+from . import datasets, exceptions, kernels, model_selection
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._multi_sample import MultiSampleClassifier
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 
 __all__ = [
     "SVC",
     "SVR",
+    "MultiSampleClassifier",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
     "__version__",
     "datasets",
     "exceptions",
+    "kernels",
     "load",
     "model_selection",
     "plot",

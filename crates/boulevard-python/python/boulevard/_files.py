@@ -8,6 +8,7 @@ import numpy as np
 from . import _core
 from ._classification import SVC, NuSVC
 from ._kernel_estimator import KERNELS
+from ._multi_sample import MultiSampleClassifier
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 from .exceptions import FileFormatError
@@ -50,10 +51,10 @@ def load(path):
     estimator.fit_status_ = parts["status"]
     estimator.n_features_in_ = parts["features"]
     estimator.shape_fit_ = (parts["rows"], parts["features"])
-    estimator._sparse = type(parts["vectors"]) is tuple
+    estimator._sparse = type(parts.get("vectors")) is tuple
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    if model.kind == "svc":
+    if model.kind in ("svc", "multi_sample"):
         estimator.classes_ = _labels(model.classes)
         estimator.class_weight_ = _class_weights(model.classes, given["class_weight"])
     estimator._take(parts)
@@ -74,14 +75,20 @@ def _estimator(kind, given, path):
         "max_iter": -1 if solver["max_iterations"] is None else solver["max_iterations"],
         "shrinking": solver["shrinking"],
     }
-    if kind == "svc":
-        ((name, value),) = given["penalty"].items()
+    if "class_weight" in given:
         weights = given["class_weight"]
         if weights == "balanced":
             parameters["class_weight"] = "balanced"
         elif isinstance(weights, dict):
             labels = _labels([name for name, _ in weights["given"]]).tolist()
             parameters["class_weight"] = dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
+    if kind == "multi_sample":
+        same = ("n_samples_per_decision", "method", "symmetric", "n_extended", "normalization", "other_sizes", "priors", "platt_guard", "calibrate")
+        parameters.update({name: given[name] for name in same}, C=given["c"], random_state=given["seed"])
+        parameters["multiclass"] = {"one_vs_one": "ovo", "one_vs_rest": "ovr"}[given["multiclass"]]
+        return MultiSampleClassifier(**parameters)
+    if kind == "svc":
+        ((name, value),) = given["penalty"].items()
         parameters.update(calibrate=given["calibrate"], random_state=given["seed"])
         return SVC(C=value, **parameters) if name == "c" else NuSVC(nu=value, **parameters)
     if kind == "svr":

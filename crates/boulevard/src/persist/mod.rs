@@ -18,6 +18,7 @@ mod any_model;
 mod arrays;
 pub mod libsvm_text;
 mod machine;
+mod multi_sample;
 mod native;
 mod records;
 mod scaled;

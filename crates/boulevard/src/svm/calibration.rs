@@ -185,7 +185,12 @@ pub(crate) fn consistent(probabilities: &mut [f64], predicted: usize) {
 /// Fits the sigmoids of `svc` on `data`: decision values of every sample from a model that did not see it.
 pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
     let (values, outputs) = held_out_values(svc, data, context)?;
-    Ok(Calibration { sigmoids: fit_sigmoids(data.expect_classes()?, data.weights.as_deref(), &values, outputs) })
+    Ok(Calibration { sigmoids: fit_sigmoids(data.expect_classes()?, data.weights.as_deref(), &values, outputs, is_pairwise(svc, data)?) })
+}
+
+/// Whether there is an output per pair of classes, or else per class. The number of outputs does not tell: three classes have three pairs.
+pub(crate) fn is_pairwise(svc: &Svc, data: &Dataset<'_>) -> Result<bool> {
+    Ok(data.expect_classes()?.names().len() == 2 || svc.multiclass == super::Multiclass::OneVsOne)
 }
 
 /// The machine's outputs for every sample (row-major, with their number per sample) from a model that did not see it. Samples that weigh
@@ -194,7 +199,7 @@ pub(crate) fn held_out_values(svc: &Svc, data: &Dataset<'_>, context: &Context<'
     let classes = data.expect_classes()?;
     let plain = Svc { calibrate: false, ..svc.clone() };
     let count = classes.names().len();
-    let outputs = if count > 2 && svc.multiclass == super::Multiclass::OneVsRest { count } else { count * (count - 1) / 2 };
+    let outputs = if is_pairwise(svc, data)? { count * (count - 1) / 2 } else { count };
     let mut values = vec![f64::NAN; data.len() * outputs];
     // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
     let folds = folds_by_content(data, classes, svc.seed).unwrap_or_default();
@@ -272,7 +277,13 @@ fn select(data: &Dataset<'_>, svc: &Svc, rows: &[usize]) -> Dataset<'static> {
 }
 
 /// One sigmoid per output from outputs of samples (or sets) with known classes.
-pub(crate) fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: usize) -> Vec<Sigmoid> {
+pub(crate) fn fit_sigmoids(
+    classes: &Categories,
+    weights: Option<&[f64]>,
+    values: &[f64],
+    outputs: usize,
+    pairwise: bool,
+) -> Vec<Sigmoid> {
     let (codes, count) = (classes.codes(), classes.names().len());
     let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
     let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {
@@ -282,7 +293,7 @@ pub(crate) fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values
         let weights: Vec<f64> = rows.iter().map(|&row| weight(row)).collect();
         Sigmoid::fit(&f, &positive, Some(&weights))
     };
-    if outputs == count && count > 2 && outputs != count * (count - 1) / 2 {
+    if !pairwise {
         return (0..count).map(|class| fit(class, &|code| Some(code == class))).collect();
     }
     let pair_side = |i: usize, j: usize, code: usize| {

@@ -15,7 +15,7 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
-pub(crate) use calibration::{consistent, fit_sigmoids, held_out_values};
+pub(crate) use calibration::{consistent, fit_sigmoids, held_out_values, is_pairwise};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};

@@ -50,8 +50,8 @@ pub fn set_kernel(
     }
     if normalization == Normalization::Cosine {
         let scale = |diagonal: Vec<f64>| diagonal.into_iter().map(|v| if v > 0.0 { 1.0 / v.sqrt() } else { 0.0 }).collect::<Vec<_>>();
-        let row_scale = scale(diagonal(rule, &base, a, k)?);
-        let column_scale = if b.is_some() { scale(diagonal(rule, &base, other, k)?) } else { row_scale.clone() };
+        let row_scale = scale(own_values(rule, &base, a, k)?);
+        let column_scale = if b.is_some() { scale(own_values(rule, &base, other, k)?) } else { row_scale.clone() };
         for (row, scale) in values.chunks_exact_mut(columns).zip(&row_scale) {
             row.iter_mut().zip(&column_scale).for_each(|(value, other)| *value *= scale * other);
         }
@@ -240,8 +240,8 @@ fn mirror(values: &mut [f64], n: usize) {
     }
 }
 
-/// Every set's value with itself.
-fn diagonal(rule: Rule, base: &Kernel, x: &Matrix<'_>, k: usize) -> Result<Vec<f64>> {
+/// Every set's value with itself, from its own members alone: it does not depend on what else is in the table.
+pub(crate) fn own_values(rule: Rule, base: &Kernel, x: &Matrix<'_>, k: usize) -> Result<Vec<f64>> {
     let x = in_order(x, k);
     let context = Context::single();
     (0..x.rows() / k)

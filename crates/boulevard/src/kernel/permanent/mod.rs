@@ -36,6 +36,7 @@ use crate::check;
 use crate::data::Matrix;
 use crate::error::Result;
 
+pub(crate) use gram::own_values;
 pub use gram::{log_set_kernel, set_kernel};
 pub use power::mean_power;
 pub(crate) use rows::{Base, BaseGram, SetRows};

@@ -12,7 +12,7 @@ use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
 use crate::solver::Solver;
-use crate::svm::{Calibration, FitReport, Multiclass, Penalty, Svc, pairs};
+use crate::svm::{Calibration, FitReport, Multiclass, Penalty, Svc, argmax, pairs, votes};
 
 /// Sets judged by one thread at a time.
 const CHUNK: usize = 512;
@@ -44,6 +44,24 @@ pub struct SetMachine {
     pub calibration: Option<Calibration>,
 }
 
+/// Kernel values between two lists of tuples, for machines that differ only in their coefficients.
+pub(super) struct Block {
+    values: Vec<f64>,
+    columns: usize,
+    width: usize,
+}
+
+impl BaseKernel<'_> {
+    pub(super) fn judge_block(&self, rows: &Tuples, columns: &Tuples) -> Result<Block> {
+        let kernel = self.between(rows, columns)?;
+        let width = columns.len().next_multiple_of(self.lanes());
+        let mut values = vec![0.0; rows.len() * width];
+        let order: Vec<usize> = (0..rows.len()).collect();
+        kernel.fill(&order, 0..columns.len(), &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
+        Ok(Block { values, columns: columns.len(), width })
+    }
+}
+
 /// Solved problems on tuples: coefficients of every tuple, one row per output.
 pub(super) struct TupleFit {
     pub coefficients: Vec<f64>,
@@ -61,9 +79,22 @@ pub(super) fn solve(
     weights: &[f64],
     context: &Context<'_>,
 ) -> Result<TupleFit> {
+    let mut fits = solve_path(learner, base, tuples, factors, weights, &[learner.c], context)?;
+    Ok(fits.pop().expect("one fit per C"))
+}
+
+/// [`solve`] for several C, which share kernel rows.
+pub(super) fn solve_path(
+    learner: &MultiSample,
+    base: &BaseKernel<'_>,
+    tuples: &Tuples,
+    factors: &[f64],
+    weights: &[f64],
+    cs: &[f64],
+    context: &Context<'_>,
+) -> Result<Vec<TupleFit>> {
     let classes = factors.len();
     let (n, k) = (tuples.len(), tuples.k);
-    let svc = Svc { penalty: Penalty::C(learner.c), solver: learner.solver, ..Svc::default() };
     // A tuple weighs what its rows weigh on average; written out in all orders, the copies share the cost.
     let share = if learner.symmetric { 1.0 } else { 1.0 / permanent::factorial(k) };
     let weight = |tuple: usize| {
@@ -75,39 +106,49 @@ pub(super) fn solve(
     let several = problems.len() > 1;
     let inner = if several { context.with_threads(1) } else { *context };
     let inner = Context { memory: context.memory.map(|m| m / context.threads.min(problems.len()).max(1)), ..inner };
-    let fits = parallel::map(context.threads, problems.len(), |p| -> Result<_> {
+    let paths = parallel::map(context.threads, problems.len(), |p| -> Result<_> {
         let (first, second) = problems[p];
         let takes_part = |code: u32| code as usize == first || second.is_none_or(|second| code as usize == second);
         let chosen: Vec<usize> = (0..n).filter(|&t| takes_part(tuples.codes[t])).collect();
         let signs: Vec<f64> = chosen.iter().map(|&t| if tuples.codes[t] as usize == first { 1.0 } else { -1.0 }).collect();
         if !(signs.contains(&1.0) && signs.contains(&-1.0)) {
-            return Ok((chosen, None));
+            return Ok((chosen, Vec::new()));
         }
         let part = if chosen.len() == n { None } else { Some(tuples.select(&chosen)) };
         let source = TupleKernel::new(base, part.as_ref().unwrap_or(tuples))?;
         let mut solver = Solver::new(&source, learner.solver.cache_bytes(), &inner)?;
         let weights: Vec<f64> = chosen.iter().map(|&t| weight(t)).collect();
         let factors: Vec<f64> = chosen.iter().map(|&t| factors[tuples.codes[t] as usize]).collect();
-        let fit = svc.solve_binary(&mut solver, &signs, &weights, &factors, None)?;
+        let mut path = Vec::with_capacity(cs.len());
+        for &c in cs {
+            let svc = Svc { penalty: Penalty::C(c), solver: learner.solver, ..Svc::default() };
+            path.push(svc.solve_binary(&mut solver, &signs, &weights, &factors, None)?);
+        }
         if several {
             context.step("fit sets", p, problems.len());
         }
-        Ok((chosen, Some(fit)))
+        Ok((chosen, path))
     });
-    let mut done = TupleFit { coefficients: vec![0.0; problems.len() * n], intercepts: Vec::new(), pairwise, report: FitReport::default() };
-    for (fit, row) in fits.into_iter().zip(done.coefficients.chunks_exact_mut(n)) {
-        let (chosen, fit) = fit?;
-        // A class without tuples never wins.
-        done.intercepts.push(fit.as_ref().map_or(if pairwise { 0.0 } else { f64::NEG_INFINITY }, |fit| fit.intercept));
-        if let Some(fit) = fit {
-            chosen.iter().zip(&fit.coefficients).for_each(|(&tuple, &b)| row[tuple] = b);
-            done.report.add(&fit.solution);
+    let paths = paths.into_iter().collect::<Result<Vec<_>>>()?;
+    let fit_of = |place: usize| {
+        let mut fit = TupleFit { coefficients: vec![0.0; problems.len() * n], intercepts: Vec::new(), pairwise, report: FitReport::default() };
+        for ((chosen, path), row) in paths.iter().zip(fit.coefficients.chunks_exact_mut(n.max(1))) {
+            // A class without tuples never wins.
+            let Some(binary) = path.get(place) else {
+                fit.intercepts.push(if pairwise { 0.0 } else { f64::NEG_INFINITY });
+                continue;
+            };
+            fit.intercepts.push(binary.intercept);
+            chosen.iter().zip(&binary.coefficients).for_each(|(&tuple, &b)| row[tuple] = b);
+            fit.report.add(&binary.solution);
         }
-    }
-    Ok(done)
+        fit
+    };
+    Ok((0..cs.len()).map(fit_of).collect())
 }
 
 impl TupleFit {
+    /// The tuples with a coefficient that is not zero.
     fn support(&self, n: usize) -> Vec<usize> {
         (0..n).filter(|&tuple| self.coefficients.iter().skip(tuple).step_by(n.max(1)).any(|&b| b != 0.0)).collect()
     }
@@ -119,6 +160,21 @@ impl TupleFit {
         let rows = base.between(&tuples.select(&support), others)?;
         let coefficients: Vec<f64> = self.coefficients.chunks_exact(n).flat_map(|row| support.iter().map(|&t| row[t])).collect();
         Ok(weigh(&rows, &coefficients, &self.intercepts, others.len(), context))
+    }
+
+    /// The machine's outputs for the columns of a block of kernel values between its tuples and others.
+    pub(super) fn weigh_block(&self, block: &Block) -> Vec<f64> {
+        let (outputs, n) = (self.intercepts.len(), self.coefficients.len() / self.intercepts.len());
+        let mut values: Vec<f64> = self.intercepts.iter().copied().cycle().take(block.columns * outputs).collect();
+        for (output, row) in self.coefficients.chunks_exact(n).enumerate() {
+            let mut sums = vec![0.0; block.columns];
+            for (tuple, &b) in row.iter().enumerate().filter(|(_, b)| **b != 0.0) {
+                let kernel = &block.values[tuple * block.width..tuple * block.width + block.columns];
+                sums.iter_mut().zip(kernel).for_each(|(sum, value)| *sum += b * value);
+            }
+            values.iter_mut().skip(output).step_by(outputs).zip(sums).for_each(|(value, sum)| *value += sum);
+        }
+        values
     }
 
     /// What prediction needs of the fit.
@@ -210,7 +266,7 @@ impl SetMachine {
         let no_bias = vec![0.0; self.outputs()];
         let mut values = weigh(&sets, &self.coefficients, &no_bias, count, context);
         if normalization == Normalization::Cosine {
-            let own = BaseKernel::new(&self.kernel, Normalization::Cosine, symmetric, x, context)?.own_values(&columns)?;
+            let own = permanent::own_values(rule, &base, x, self.size)?;
             for (values, own) in values.chunks_exact_mut(self.outputs()).zip(own) {
                 let scale = if own > 0.0 { 1.0 / own.sqrt() } else { 0.0 };
                 values.iter_mut().for_each(|value| *value *= scale);
@@ -221,6 +277,22 @@ impl SetMachine {
         }
         Ok(values)
     }
+}
+
+/// The class each row of outputs votes for.
+pub(super) fn winners(raw: &[f64], classes: usize, pairwise: bool) -> Vec<u32> {
+    let outputs = if pairwise { classes * (classes - 1) / 2 } else { classes };
+    let mut values = vec![0.0; classes];
+    raw.chunks_exact(outputs)
+        .map(|raw| match (classes, pairwise) {
+            (2, _) => u32::from(-raw[0] > 0.0),
+            (_, false) => argmax(raw) as u32,
+            (_, true) => {
+                votes(raw, classes, &mut values);
+                argmax(&values) as u32
+            }
+        })
+        .collect()
 }
 
 /// Weighted sums of kernel rows plus intercepts, one row of outputs per column of the kernel.

@@ -18,7 +18,7 @@ use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
 use crate::observe::{Context, StopReason};
 use crate::svm::{
     Calibration, ClassWeight, FitReport, Learner, Multiclass, Penalty, Sigmoid, SolverSettings, Svc, SvcModel, class_factors, fit_sigmoids,
-    held_out_values,
+    held_out_values, is_pairwise,
 };
 
 /// Folds of the calibration.
@@ -258,10 +258,11 @@ impl MultiSample {
         let mut single = svc.fit_in(data, context)?;
         let classes = data.expect_classes()?;
         let (mut values, outputs) = held_out_values(&svc, data, context)?;
-        let mut sigmoids = fit_sigmoids(classes, data.weights.as_deref(), &values, outputs);
+        let pairwise = is_pairwise(&svc, data)?;
+        let mut sigmoids = fit_sigmoids(classes, data.weights.as_deref(), &values, outputs, pairwise);
         if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
             let raw = single.raw_values(&data.x, context)?;
-            let again = fit_sigmoids(classes, data.weights.as_deref(), &raw, outputs);
+            let again = fit_sigmoids(classes, data.weights.as_deref(), &raw, outputs, pairwise);
             for (output, (sigmoid, again)) in sigmoids.iter_mut().zip(again).enumerate().filter(|(_, (sigmoid, _))| sigmoid.a > 0.0) {
                 *sigmoid = again;
                 values.iter_mut().skip(output).step_by(outputs).zip(raw.iter().skip(output).step_by(outputs)).for_each(|(v, r)| *v = *r);
@@ -283,7 +284,7 @@ impl MultiSample {
         context: &Context<'_>,
     ) -> Result<Calibration> {
         let names = data.expect_classes()?.names().to_vec();
-        let plain = Self { symmetric: self.symmetric, ..self.clone() };
+        let pairwise = names.len() == 2 || self.multiclass == Multiclass::OneVsOne;
         let (mut values, mut codes, mut outputs) = (Vec::new(), Vec::new(), 0);
         let folds = self.folds(data, FOLDS.min(training.rows.len()), self.seed)?;
         for (done, fold) in folds.iter().enumerate() {
@@ -291,7 +292,7 @@ impl MultiSample {
                 break;
             }
             let train = self.tuples(training, &fold.train, k, ranks, self.seed);
-            let held_out = plain.judged(self.tuples(training, &fold.test, k, ranks, self.seed + 1));
+            let held_out = self.judged(self.tuples(training, &fold.test, k, ranks, self.seed + 1));
             if held_out.is_empty() || (0..names.len() as u32).any(|class| !train.codes.contains(&class)) {
                 continue;
             }
@@ -302,10 +303,10 @@ impl MultiSample {
         }
         if codes.is_empty() {
             // Nothing could be held out: no better than a sigmoid without slope beyond the sign.
-            let count = if names.len() == 2 || self.multiclass == Multiclass::OneVsOne { names.len() * (names.len() - 1) / 2 } else { names.len() };
+            let count = if pairwise { names.len() * (names.len() - 1) / 2 } else { names.len() };
             return Ok(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; count] });
         }
-        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, None, &values, outputs) })
+        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, None, &values, outputs, pairwise) })
     }
 
     /// Tuples to be judged: one order of each is enough.

@@ -7,7 +7,7 @@ use super::sets::Sets;
 use crate::data::{Categories, Matrix};
 use crate::error::{Error, Result};
 use crate::observe::Context;
-use crate::svm::{FitReport, Model, SvcModel, argmax, consistent, couple, pairs, votes};
+use crate::svm::{FitReport, Layout, Model, SvcModel, argmax, consistent, couple, pairs, votes};
 
 /// A fitted classifier of sets.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub(super) fn sample_scores(single: &SvcModel, raw: &[f64]) -> Vec<f64> {
         let value = if raw[output].is_finite() { sigmoids[output].probability(raw[output]) } else { 0.0 };
         value.clamp(LEAST, 1.0 - LEAST)
     };
-    if raw.len() == pairs(classes).len() && single.machine.layout != crate::svm::Layout::Full {
+    if single.machine.layout != Layout::Full {
         let mut r = vec![0.0; classes * classes];
         for (output, (i, j)) in pairs(classes).into_iter().enumerate() {
             r[i * classes + j] = probability(output);

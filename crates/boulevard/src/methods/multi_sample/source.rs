@@ -68,6 +68,10 @@ impl<'a> BaseKernel<'a> {
         })
     }
 
+    pub(super) fn lanes(&self) -> usize {
+        self.context.isa.lanes::<f64>()
+    }
+
     pub(super) fn is_cosine(&self) -> bool {
         self.normalization == Normalization::Cosine
     }
