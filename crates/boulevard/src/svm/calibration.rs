@@ -184,7 +184,9 @@ pub(crate) fn consistent(probabilities: &mut [f64], predicted: usize) {
 
 /// Fits the sigmoids of `svc` on `data`: decision values of every sample from a model that did not see it.
 pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
-    let (values, outputs) = held_out_values(svc, data, context)?;
+    // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
+    let folds = folds_by_content(data, data.expect_classes()?, svc.seed).unwrap_or_default();
+    let (values, outputs) = held_out_values(svc, data, &folds, context)?;
     Ok(Calibration { sigmoids: fit_sigmoids(data.expect_classes()?, data.weights.as_deref(), &values, outputs, is_pairwise(svc, data)?) })
 }
 
@@ -193,18 +195,16 @@ pub(crate) fn is_pairwise(svc: &Svc, data: &Dataset<'_>) -> Result<bool> {
     Ok(data.expect_classes()?.names().len() == 2 || svc.multiclass == super::Multiclass::OneVsOne)
 }
 
-/// The machine's outputs for every sample (row-major, with their number per sample) from a model that did not see it. Samples that weigh
-/// nothing may have none (NaN).
-pub(crate) fn held_out_values(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<(Vec<f64>, usize)> {
+/// The machine's outputs for every sample (row-major, with their number per sample) from a model that did not see it, or from one that
+/// did where no fold could judge it. Samples that weigh nothing may have none (NaN).
+pub(crate) fn held_out_values(svc: &Svc, data: &Dataset<'_>, folds: &[Split], context: &Context<'_>) -> Result<(Vec<f64>, usize)> {
     let classes = data.expect_classes()?;
     let plain = Svc { calibrate: false, ..svc.clone() };
     let count = classes.names().len();
     let outputs = if is_pairwise(svc, data)? { count * (count - 1) / 2 } else { count };
     let mut values = vec![f64::NAN; data.len() * outputs];
-    // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
-    let folds = folds_by_content(data, classes, svc.seed).unwrap_or_default();
     for (done, fold) in folds.iter().enumerate() {
-        context.step("calibrate", done, FOLDS);
+        context.step("calibrate", done, folds.len());
         let train = select(data, &plain, &fold.train);
         let Ok(model) = plain.fit_in(&train, context) else { continue };
         let test = match plain.kernel {

@@ -36,7 +36,7 @@ pub const TABLE_1: Spec = Spec {
                (ESVM^2, 2 n tuples). An entry agrees if the published mean lies within 2 of our standard deviations over trials. --quick: \
                10 trials.",
     measure: "test error",
-    rows: &["n = 20", "n = 50", "n = 200"],
+    rows: &["n=20", "n=50", "n=200"],
     run: table_1,
 };
 
@@ -48,7 +48,7 @@ pub const FIGURE_2: Spec = Spec {
     protocol: "As Table I with 20 training samples per class and K = 1 to 10 samples per decision. The figure's numbers are not printed in the \
                paper; the best possible error, Phi(-1.094 sqrt(K) / 2), stands in the last column.",
     measure: "test error",
-    rows: &["K = 1", "K = 2", "K = 3", "K = 4", "K = 5", "K = 6", "K = 8", "K = 10"],
+    rows: &["K=1", "K=2", "K=3", "K=4", "K=5", "K=6", "K=8", "K=10"],
     run: figure_2,
 };
 
@@ -63,7 +63,7 @@ struct Errors {
 }
 
 fn number(row: &str) -> Result<usize> {
-    match row.rsplit(' ').next().and_then(|word| word.parse().ok()) {
+    match row.rsplit('=').next().and_then(|word| word.parse().ok()) {
         Some(number) => Ok(number),
         None => bail!("`{row}` does not end with a number"),
     }

@@ -257,7 +257,9 @@ impl MultiSample {
         let svc = self.single();
         let mut single = svc.fit_in(data, context)?;
         let classes = data.expect_classes()?;
-        let (mut values, outputs) = held_out_values(&svc, data, context)?;
+        // Folds of rows as they come: where rows repeat (a few patterns only), leaving out a pattern whole would turn its evidence round.
+        let folds = self.folds(data, FOLDS.min(data.len()), self.seed).unwrap_or_default();
+        let (mut values, outputs) = held_out_values(&svc, data, &folds, context)?;
         let pairwise = is_pairwise(&svc, data)?;
         let mut sigmoids = fit_sigmoids(classes, data.weights.as_deref(), &values, outputs, pairwise);
         if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
