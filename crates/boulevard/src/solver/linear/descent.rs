@@ -301,6 +301,7 @@ fn certified(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, state: &
     };
     let residuals: Vec<f64> = samples.target.iter().zip(&margins).map(|(t, m)| t - m - bias).collect();
     let pull = Pull::none(w.len());
-    let certificate = certify(table, samples, &pull, free_bias, &w, bias, &residuals, state.dual.clone());
-    (Point { w, bias, residuals }, certificate)
+    let point = Point { w, bias, residuals };
+    let certificate = certify(&table.backward_sides(&state.dual), samples, &pull, free_bias, &point, state.dual.clone());
+    (point, certificate)
 }

@@ -96,17 +96,18 @@ fn rounds(
         let mut gradient = Gradient::new(table, &response, &point, pull, hold, bias_0);
         for _ in 0..MOST_STEPS {
             let (slack, primal) = slack(samples, &point, &gradient.slopes, pull);
+            let scale = pull.scale.unwrap_or(primal).abs().max(f64::MIN_POSITIVE);
             let progress = Progress {
                 stage: "solve",
                 done: iterations,
                 total: None,
-                violation: Some((slack + gradient.half_square()) / primal.abs().max(f64::MIN_POSITIVE)),
+                violation: Some((slack + gradient.half_square()) / scale),
                 tolerance: Some(tolerance),
             };
             stop = context.check(&progress);
             let rest = gradient.half_square() + if free_bias { gradient.bias.abs() * 0.1 } else { 0.0 };
             stuck = false;
-            if stop.is_some() || rest <= 0.1 * slack.max(0.1 * tolerance * primal.abs()) {
+            if stop.is_some() || rest <= 0.1 * slack.max(0.1 * tolerance * scale) {
                 break;
             }
             if !newton.step(&mut point, &response, &gradient, pull, hold, bias_0) {
@@ -117,7 +118,7 @@ fn rounds(
             gradient = Gradient::new(table, &response, &point, pull, hold, bias_0);
         }
         multiplier = gradient.slopes;
-        let certificate = certify(table, samples, pull, free_bias, &point.w, point.bias, &point.residuals, multiplier.clone());
+        let certificate = certify(&gradient.sides, samples, pull, free_bias, &point, multiplier.clone());
         let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
         without_progress = if certificate.gap > 0.5 * before { without_progress + 1 } else { 0 };
         let reached = certificate.relative() <= tolerance;
@@ -133,8 +134,8 @@ fn rounds(
         stiffness = (GROWTH * stiffness).min(most);
     }
     let (point, certificate) = best.unwrap_or_else(|| {
-        let dual = vec![0.0; table.rows()];
-        let certificate = certify(table, samples, pull, free_bias, &point.w, point.bias, &point.residuals, dual);
+        let (dual, sides) = (vec![0.0; table.rows()], [vec![0.0; table.columns()], vec![0.0; table.columns()]]);
+        let certificate = certify(&sides, samples, pull, free_bias, &point, dual);
         (point, certificate)
     });
     Run { point, certificate, iterations, stop }
@@ -190,14 +191,13 @@ fn near_rows(
             })
             .collect();
         near.iter().for_each(|&i| far[i] = 0.0);
-        let pull = Pull { weights: table.backward(&far), bias: far.iter().sum() };
+        let pull = Pull { weights: table.backward(&far), bias: far.iter().sum(), scale: Some(run.certificate.primal) };
         let part = table.gather(&near);
         let pick = |from: &[f64]| near.iter().map(|&i| from[i]).collect::<Vec<f64>>();
         let (target, up, down) = (pick(samples.target), pick(samples.up), pick(samples.down));
         let small = Samples { target: &target, up: &up, down: &down, ..*samples };
         let point = Point { w: run.point.w.clone(), bias: run.point.bias, residuals: pick(&run.point.residuals) };
-        // The part's objective lacks the far rows' losses, so its relative gap is asked to be a little smaller.
-        let asked = 0.2 * tolerance;
+        let asked = 0.3 * tolerance;
         let dual = pick(&run.certificate.dual);
         let mut inner = rounds(&part, &small, &pull, free_bias, point.clone(), dual, GROWTH * GROWTH * stiffness, asked, context);
         if inner.stop.is_none() {
@@ -213,7 +213,7 @@ fn near_rows(
         run.iterations += inner.iterations;
         near.iter().zip(&inner.certificate.dual).for_each(|(&i, &v)| far[i] = v);
         let all = Point::new(table, samples.target, inner.point.w, inner.point.bias);
-        let certificate = certify(table, samples, &Pull::none(columns), free_bias, &all.w, all.bias, &all.residuals, far);
+        let certificate = certify(&table.backward_sides(&far), samples, &Pull::none(columns), free_bias, &all, far);
         if certificate.gap < run.certificate.gap {
             (run.point, run.certificate) = (all, certificate);
         }

@@ -149,7 +149,8 @@ fn step(
 
 fn certify(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, point: &Point, mut dual: Vec<f64>) -> Certificate {
     if free_bias {
-        balance(&mut dual, 0.0);
+        let [up, down] = balance(&dual, 0.0);
+        dual.iter_mut().for_each(|v| *v *= if *v > 0.0 { up } else { down });
     }
     let mut back = table.backward(&dual);
     let largest = back.iter().fold(0.0f64, |m, v| m.max(v.abs()));
@@ -164,5 +165,5 @@ fn certify(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, point: &Po
         primal += loss;
         gap += (loss + samples.conjugate(i, v) - v * r).max(0.0);
     }
-    Certificate { dual, primal, gap }
+    Certificate { dual, primal, gap, scale: primal }
 }

@@ -9,7 +9,7 @@
 //! the losses of support vector regression. The dual variable of a sample is the loss's slope, `dual = loss'(r)`.
 
 use super::LinearLoss;
-use super::table::Table;
+use super::newton::Point;
 
 /// Targets and prices of the samples.
 #[derive(Clone, Copy)]
@@ -103,11 +103,13 @@ impl Samples<'_> {
 pub(super) struct Pull {
     pub(super) weights: Vec<f64>,
     pub(super) bias: f64,
+    /// What gaps are relative to where it is not this problem's own objective.
+    pub(super) scale: Option<f64>,
 }
 
 impl Pull {
     pub(super) fn none(columns: usize) -> Self {
-        Self { weights: vec![0.0; columns], bias: 0.0 }
+        Self { weights: vec![0.0; columns], bias: 0.0, scale: None }
     }
 }
 
@@ -118,49 +120,47 @@ pub(super) struct Certificate {
     pub(super) primal: f64,
     /// Primal minus dual objective, as a sum of terms that are never negative.
     pub(super) gap: f64,
+    /// What the gap is relative to.
+    pub(super) scale: f64,
 }
 
 impl Certificate {
     pub(super) fn relative(&self) -> f64 {
-        if self.gap == 0.0 { 0.0 } else { self.gap / self.primal.abs().max(f64::MIN_POSITIVE) }
+        if self.gap == 0.0 { 0.0 } else { self.gap / self.scale.abs().max(f64::MIN_POSITIVE) }
     }
 }
 
-/// Makes the dual variables sum to `-rest` (a free bias asks for it) by scaling the heavier side down; they stay between their bounds.
-pub(super) fn balance(dual: &mut [f64], rest: f64) {
-    let up: f64 = dual.iter().filter(|v| **v > 0.0).sum::<f64>();
-    let down: f64 = -dual.iter().filter(|v| **v < 0.0).sum::<f64>();
-    if up + rest == down {
-        return;
-    }
-    // Wanted: a up - b down = -rest, with the larger possible a, b <= 1.
-    let (a, b) = if up + rest > down { ((down - rest) / up, 1.0) } else { (1.0, (up + rest) / down) };
-    for v in dual.iter_mut() {
-        *v *= if *v > 0.0 { a.clamp(0.0, 1.0) } else { b.clamp(0.0, 1.0) };
-    }
+/// Factors of the positive and the negative dual variables that make their sum `-rest` (a free bias asks for it) and are at most 1, so
+/// that all stay between their bounds.
+pub(super) fn balance(dual: &[f64], rest: f64) -> [f64; 2] {
+    let up: f64 = dual.iter().map(|v| v.max(0.0)).sum();
+    let down: f64 = -dual.iter().map(|v| v.min(0.0)).sum::<f64>();
+    let factor = |wanted: f64, have: f64| if have > 0.0 { (wanted / have).clamp(0.0, 1.0) } else { 1.0 };
+    if up + rest > down { [factor(down - rest, up), 1.0] } else { [1.0, factor(up + rest, down)] }
 }
 
-/// Certifies `(w, residuals)` with the dual point `dual`.
+/// Certifies `(w, residuals)` with the dual point `dual`; `sides` is `X' dual` from its positive and its negative part.
 pub(super) fn certify(
-    table: &Table<'_>,
+    sides: &[Vec<f64>; 2],
     samples: &Samples<'_>,
     pull: &Pull,
     free_bias: bool,
-    w: &[f64],
-    bias: f64,
-    residuals: &[f64],
+    point: &Point,
     mut dual: Vec<f64>,
 ) -> Certificate {
-    if free_bias {
-        balance(&mut dual, pull.bias);
+    let [up, down] = if free_bias { balance(&dual, pull.bias) } else { [1.0; 2] };
+    let Point { w, bias, residuals } = point;
+    let mut gap = 0.0;
+    let mut primal = -pull.bias * bias;
+    for (j, (w, p)) in w.iter().zip(&pull.weights).enumerate() {
+        primal += w * (0.5 * w - p);
+        gap += 0.5 * (w - p - up * sides[0][j] - down * sides[1][j]).powi(2);
     }
-    let from_dual = table.backward(&dual);
-    let mut gap: f64 = w.iter().zip(&from_dual).zip(&pull.weights).map(|((w, v), p)| 0.5 * (w - v - p).powi(2)).sum();
-    let mut primal: f64 = w.iter().zip(&pull.weights).map(|(w, p)| w * (0.5 * w - p)).sum::<f64>() - pull.bias * bias;
-    for (i, (&r, &v)) in residuals.iter().zip(&dual).enumerate() {
+    for (i, (&r, v)) in residuals.iter().zip(&mut dual).enumerate() {
+        *v *= if *v > 0.0 { up } else { down };
         let loss = samples.loss(i, r);
         primal += loss;
-        gap += (loss + samples.conjugate(i, v) - v * r).max(0.0);
+        gap += (loss + samples.conjugate(i, *v) - *v * r).max(0.0);
     }
-    Certificate { dual, primal, gap }
+    Certificate { dual, primal, gap, scale: pull.scale.unwrap_or(primal) }
 }

@@ -150,15 +150,17 @@ pub(super) struct Gradient {
     pub(super) w: Vec<f64>,
     pub(super) bias: f64,
     pub(super) slopes: Vec<f64>,
+    /// `X' slopes` from the positive and the negative ones.
+    pub(super) sides: [Vec<f64>; 2],
 }
 
 impl Gradient {
     pub(super) fn new(table: &Table<'_>, response: &Response<'_>, point: &Point, pull: &Pull, hold: f64, bias_0: f64) -> Self {
         let slopes = response.slopes(&point.residuals);
-        let from_slopes = table.backward(&slopes);
-        let w = point.w.iter().zip(from_slopes).zip(&pull.weights).map(|((w, v), p)| w - v - p).collect();
+        let sides = table.backward_sides(&slopes);
+        let w = (0..point.w.len()).map(|j| point.w[j] - sides[0][j] - sides[1][j] - pull.weights[j]).collect();
         let bias = hold * (point.bias - bias_0) - pull.bias - slopes.iter().sum::<f64>();
-        Self { w, bias, slopes }
+        Self { w, bias, slopes, sides }
     }
 
     /// `1/2 |gradient of w|^2`, the gradient's part of the duality gap.

@@ -174,7 +174,7 @@ impl<'a> Job<'a> {
         let point = Point::new(&self.table, self.samples.target, w, outcome.point.bias);
         let pull = Pull::none(self.table.columns());
         let dual = outcome.certificate.dual;
-        let certificate = certify(&self.table, &self.samples, &pull, self.free_bias, &point.w, point.bias, &point.residuals, dual);
+        let certificate = certify(&self.table.backward_sides(&dual), &self.samples, &pull, self.free_bias, &point, dual);
         Ok(Outcome { point, certificate, ..outcome })
     }
 
@@ -206,8 +206,8 @@ impl<'a> Job<'a> {
             point.residuals.iter_mut().for_each(|r| *r -= point.bias);
         }
         let pull = Pull::none(table.columns());
-        let certificate =
-            certify(table, &self.samples, &pull, self.free_bias, &point.w, point.bias, &point.residuals, solution.coefficients);
+        let dual = solution.coefficients;
+        let certificate = certify(&table.backward_sides(&dual), &self.samples, &pull, self.free_bias, &point, dual);
         if certificate.gap > outcome.certificate.gap.max(1e-14 * outcome.certificate.primal) {
             return Ok(outcome);
         }

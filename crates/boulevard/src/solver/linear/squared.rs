@@ -5,7 +5,7 @@
 //! and raised again tenfold at a time, each solution being the start of the next.
 
 use super::Outcome;
-use super::loss::{Pull, Samples, certify};
+use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::{Gradient, Newton, Point, Response};
 use super::table::Table;
 use crate::observe::{Context, Progress, StopReason};
@@ -30,7 +30,8 @@ pub(super) fn solve(
     let pull = Pull::none(table.columns());
     let mut newton = Newton::new(table, free_bias);
     let mut iterations = 0;
-    let mut stop = descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, COLD_STEPS, &mut iterations, context);
+    let (mut stop, mut certificate) =
+        descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, COLD_STEPS, &mut iterations, context);
     if stop == Some(StopReason::MaxIterations) {
         for factor in [1e-4, 1e-3, 1e-2, 1e-1] {
             let up: Vec<f64> = samples.up.iter().map(|v| factor * v).collect();
@@ -38,10 +39,9 @@ pub(super) fn solve(
             let cheaper = Samples { up: &up, down: &down, ..*samples };
             descend(table, &cheaper, &pull, &mut newton, free_bias, &mut point, tolerance, PATH_STEPS, &mut iterations, context);
         }
-        stop = descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, MOST_STEPS, &mut iterations, context);
+        (stop, certificate) =
+            descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, MOST_STEPS, &mut iterations, context);
     }
-    let slopes = Response::Squared(*samples).slopes(&point.residuals);
-    let certificate = certify(table, samples, &pull, free_bias, &point.w, point.bias, &point.residuals, slopes);
     let reached = certificate.relative() <= tolerance;
     let stop = match stop {
         Some(StopReason::MaxIterations) | None if reached => StopReason::Converged,
@@ -63,27 +63,27 @@ fn descend(
     limit: usize,
     iterations: &mut u64,
     context: &Context<'_>,
-) -> Option<StopReason> {
+) -> (Option<StopReason>, Certificate) {
     let response = Response::Squared(*samples);
     let tolerance = tolerance.min(CHEAP_GAP);
-    for _ in 0..limit {
+    for step in 0.. {
         let gradient = Gradient::new(table, &response, point, pull, 0.0, 0.0);
-        let primal = 0.5 * point.w.iter().map(|w| w * w).sum::<f64>()
-            + point.residuals.iter().enumerate().map(|(i, &r)| samples.loss(i, r)).sum::<f64>();
-        let mass: f64 = gradient.slopes.iter().map(|v| v.abs()).sum();
-        let balanced = !free_bias || gradient.bias.abs() <= 1e-6 * tolerance.sqrt() * mass;
-        let gap = gradient.half_square() / primal.max(f64::MIN_POSITIVE);
+        let certificate = certify(&gradient.sides, samples, pull, free_bias, point, gradient.slopes.clone());
+        let gap = certificate.relative();
         let progress = Progress { stage: "solve", done: *iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };
         if let Some(stop) = context.check(&progress) {
-            return Some(stop);
+            return (Some(stop), certificate);
         }
-        if gap <= tolerance && balanced {
-            return None;
+        if gap <= tolerance {
+            return (None, certificate);
+        }
+        if step == limit {
+            return (Some(StopReason::MaxIterations), certificate);
         }
         if !newton.step(point, &response, &gradient, pull, 0.0, 0.0) {
-            return None;
+            return (None, certificate);
         }
         *iterations += 1;
     }
-    Some(StopReason::MaxIterations)
+    unreachable!("the loop ends by a return")
 }

@@ -112,27 +112,41 @@ impl<'a> Table<'a> {
 
     /// `X' v`; rows with `v = 0` are not read.
     pub(super) fn backward(&self, v: &[f64]) -> Vec<f64> {
+        let [mut up, down] = self.backward_sides(v);
+        up.iter_mut().zip(down).for_each(|(up, down)| *up += down);
+        up
+    }
+
+    /// `X' v` in two parts: from the rows with positive `v`, and from those with negative `v`. One pass serves both.
+    pub(super) fn backward_sides(&self, v: &[f64]) -> [Vec<f64>; 2] {
         let (pieces, d) = (self.pieces(), self.x().columns());
         let parts = parallel::map(self.threads, pieces.len(), |p| {
-            let mut out = vec![0.0; d];
-            let v = &v[pieces[p].clone()];
+            let (mut up, mut down) = (vec![0.0; d], vec![0.0; d]);
+            let (v, from, centre) = (&v[pieces[p].clone()], pieces[p].start, &self.centre[..]);
             match self.x() {
-                Matrix::F64(x) => dispatch(Sums { x: x.values(), centre: &self.centre, v, from: pieces[p].start, out: &mut out }),
-                Matrix::F32(x) => dispatch(Sums { x: x.values(), centre: &self.centre, v, from: pieces[p].start, out: &mut out }),
+                Matrix::F64(x) => dispatch(Sums { x: x.values(), centre, v, from, up: &mut up, down: &mut down }),
+                Matrix::F32(x) => dispatch(Sums { x: x.values(), centre, v, from, up: &mut up, down: &mut down }),
                 Matrix::Sparse(x) => {
                     for (row, &v) in pieces[p].clone().zip(v).filter(|(_, v)| **v != 0.0) {
                         let (indices, values) = x.row(row);
+                        let out = if v > 0.0 { &mut up } else { &mut down };
                         indices.iter().zip(values).for_each(|(&j, x)| out[j] += v * x);
                     }
                 }
             }
-            out
+            [up, down]
         });
-        let mut total = vec![0.0; d];
+        let mut total = [vec![0.0; d], vec![0.0; d]];
         for part in parts {
-            total.iter_mut().zip(part).for_each(|(total, value)| *total += value);
+            for (total, part) in total.iter_mut().zip(part) {
+                total.iter_mut().zip(part).for_each(|(total, value)| *total += value);
+            }
         }
-        total.extend(self.constant.map(|c| c * v.iter().sum::<f64>()));
+        if let Some(constant) = self.constant {
+            let sum = |side: fn(f64) -> f64| constant * v.iter().map(|&v| side(v)).sum::<f64>();
+            total[0].push(sum(|v| v.max(0.0)));
+            total[1].push(sum(|v| v.min(0.0)));
+        }
         total
     }
 
@@ -278,7 +292,8 @@ struct Sums<'a, E> {
     centre: &'a [f64],
     v: &'a [f64],
     from: usize,
-    out: &'a mut [f64],
+    up: &'a mut [f64],
+    down: &'a mut [f64],
 }
 
 impl<E: Copy + Into<f64>> Job<f64> for Sums<'_, E> {
@@ -286,14 +301,15 @@ impl<E: Copy + Into<f64>> Job<f64> for Sums<'_, E> {
 
     #[inline(always)]
     fn run<S: Simd<f64>>(self, _: S) {
-        let d = self.out.len();
+        let d = self.up.len();
         let zeros = vec![0.0; if self.centre.is_empty() { d } else { 0 }];
         let centre = if self.centre.is_empty() { &zeros[..] } else { self.centre };
         for (&v, row) in self.v.iter().zip(self.x[self.from * d..].chunks_exact(d.max(1))) {
             if v == 0.0 {
                 continue;
             }
-            for ((out, x), m) in self.out.iter_mut().zip(row).zip(centre) {
+            let out = if v > 0.0 { &mut *self.up } else { &mut *self.down };
+            for ((out, x), m) in out.iter_mut().zip(row).zip(centre) {
                 let value: f64 = (*x).into();
                 *out += v * (value - m);
             }
