@@ -5,7 +5,7 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
-use crate::svm::{FitReport, Model, OneClassModel, SvcModel, SvrModel};
+use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
 ///
@@ -100,6 +100,10 @@ any_model! {
     Svr(SvrModel),
     /// A one-class machine.
     OneClass(OneClassModel),
+    /// A linear classifier.
+    LinearSvc(LinearSvcModel),
+    /// A linear regressor.
+    LinearSvr(LinearSvrModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

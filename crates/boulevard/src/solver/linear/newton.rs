@@ -185,8 +185,21 @@ pub(super) fn solve_scaled(matrix: &mut [f64], size: usize, x: &mut [f64]) -> bo
         let mut factor = matrix.to_vec();
         (0..size).for_each(|j| factor[j * size + j] += ridge);
         if linalg::cholesky(&mut factor, size) {
-            x.iter_mut().zip(&scales).for_each(|(x, s)| *x *= s);
+            let right: Vec<f64> = x.iter().zip(&scales).map(|(x, s)| x * s).collect();
+            x.copy_from_slice(&right);
             linalg::solve(&factor, size, x);
+            // What the ridge and rounding took away comes back by refinement.
+            for _ in 0..if ridge > 0.0 { 3 } else { 1 } {
+                let mut left = right.clone();
+                for i in 0..size {
+                    let row = &matrix[i * size..i * size + i];
+                    left[i] -= linalg::dot(row, &x[..i]) + matrix[i * size + i] * x[i];
+                    let value = x[i];
+                    left[..i].iter_mut().zip(row).for_each(|(left, m)| *left -= value * m);
+                }
+                linalg::solve(&factor, size, &mut left);
+                x.iter_mut().zip(left).for_each(|(x, change)| *x += change);
+            }
             x.iter_mut().zip(&scales).for_each(|(x, s)| *x *= s);
             return x.iter().all(|x| x.is_finite());
         }
