@@ -6,7 +6,7 @@ use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
 use crate::methods::multi_sample::MultiSampleModel;
-use crate::svm::{FitReport, Model, OneClassModel, SvcModel, SvrModel};
+use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
 ///
@@ -103,6 +103,10 @@ any_model! {
     OneClass(OneClassModel),
     /// A classifier of sets of samples.
     MultiSample(MultiSampleModel),
+    /// A linear classifier.
+    LinearSvc(LinearSvcModel),
+    /// A linear regressor.
+    LinearSvr(LinearSvrModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::learner::Learner;
 use super::machine::pairs;
-use super::svc::Svc;
 use crate::data::split::Split;
-use crate::data::{Categories, Dataset};
+use crate::data::{Categories, Dataset, Matrix};
 use crate::error::Result;
 use crate::observe::Context;
 
@@ -182,50 +181,66 @@ pub(crate) fn consistent(probabilities: &mut [f64], predicted: usize) {
     probabilities[predicted] = middle + freed.max(0.0);
 }
 
-/// Fits the sigmoids of `svc` on `data`: decision values of every sample from a model that did not see it.
-pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
-    // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
-    let folds = folds_by_content(data, data.expect_classes()?, svc.seed).unwrap_or_default();
-    let (values, outputs) = held_out_values(svc, data, &folds, context)?;
-    Ok(Calibration { sigmoids: fit_sigmoids(data.expect_classes()?, data.weights.as_deref(), &values, outputs, is_pairwise(svc, data)?) })
+/// What a machine's outputs stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outputs {
+    /// A pair of classes each, positive for the first.
+    Pairs,
+    /// A class each, against all others.
+    Classes,
 }
 
-/// Whether there is an output per pair of classes, or else per class. The number of outputs does not tell: three classes have three pairs.
-pub(crate) fn is_pairwise(svc: &Svc, data: &Dataset<'_>) -> Result<bool> {
-    Ok(data.expect_classes()?.names().len() == 2 || svc.multiclass == super::Multiclass::OneVsOne)
+impl Outputs {
+    /// Their number for so many classes.
+    pub(crate) fn count(self, classes: usize) -> usize {
+        if self == Self::Classes { classes } else { classes * (classes - 1) / 2 }
+    }
 }
 
-/// The machine's outputs for every sample (row-major, with their number per sample) from a model that did not see it, or from one that
-/// did where no fold could judge it. Samples that weigh nothing may have none (NaN).
-pub(crate) fn held_out_values(svc: &Svc, data: &Dataset<'_>, folds: &[Split], context: &Context<'_>) -> Result<(Vec<f64>, usize)> {
+/// Fits sigmoids on `data` for a learner that does not calibrate itself: decision values of every sample from a model that did not see
+/// it. `raw` evaluates a model.
+pub(crate) fn calibrate<L: Learner>(
+    learner: &L,
+    data: &Dataset<'_>,
+    seed: u64,
+    outputs: Outputs,
+    raw: impl Fn(&L::Model, &Matrix<'_>) -> Result<Vec<f64>>,
+    context: &Context<'_>,
+) -> Result<Calibration> {
     let classes = data.expect_classes()?;
-    let plain = Svc { calibrate: false, ..svc.clone() };
-    let count = classes.names().len();
-    let outputs = if is_pairwise(svc, data)? { count * (count - 1) / 2 } else { count };
-    let mut values = vec![f64::NAN; data.len() * outputs];
+    // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
+    let folds = folds_by_content(data, classes, seed).unwrap_or_default();
+    let values = held_out_values(learner, data, &folds, outputs, raw, context)?;
+    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+}
+
+/// Outputs for every sample, row-major, from a model that did not see it, or from one that did where no fold could judge it. Samples that
+/// weigh nothing may have none (NaN).
+pub(crate) fn held_out_values<L: Learner>(
+    learner: &L,
+    data: &Dataset<'_>,
+    folds: &[Split],
+    outputs: Outputs,
+    raw: impl Fn(&L::Model, &Matrix<'_>) -> Result<Vec<f64>>,
+    context: &Context<'_>,
+) -> Result<Vec<f64>> {
+    let width = outputs.count(data.expect_classes()?.names().len());
+    let mut values = vec![f64::NAN; data.len() * width];
     for (done, fold) in folds.iter().enumerate() {
         context.step("calibrate", done, folds.len());
-        let train = select(data, &plain, &fold.train);
-        let Ok(model) = plain.fit_in(&train, context) else { continue };
-        let test = match plain.kernel {
-            crate::kernel::Kernel::Precomputed => {
-                let block: Vec<f64> = fold.test.iter().flat_map(|&i| fold.train.iter().map(move |&j| data.x.get(i, j))).collect();
-                crate::data::Matrix::dense(block, fold.test.len(), fold.train.len())?
-            }
-            _ => data.x.select(&fold.test),
-        };
-        let raw = model.raw_values(&test, context)?;
-        for (row, raw) in fold.test.iter().zip(raw.chunks_exact(outputs)) {
-            values[row * outputs..(row + 1) * outputs].copy_from_slice(raw);
+        let train = learner.training_part(data, &fold.train);
+        let Ok(model) = learner.fit_in(&train, context) else { continue };
+        let judged = raw(&model, &learner.test_part(data, &fold.train, &fold.test))?;
+        for (row, judged) in fold.test.iter().zip(judged.chunks_exact(width)) {
+            values[row * width..(row + 1) * width].copy_from_slice(judged);
         }
     }
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
-    if values.iter().enumerate().any(|(i, v)| v.is_nan() && weighs(i / outputs)) {
-        let model = plain.fit_in(data, context)?;
-        let raw = model.raw_values(&data.x, context)?;
-        values.iter_mut().zip(raw).filter(|(v, _)| v.is_nan()).for_each(|(v, raw)| *v = raw);
+    if values.iter().enumerate().any(|(i, v)| v.is_nan() && weighs(i / width)) {
+        let judged = raw(&learner.fit_in(data, context)?, &data.x)?;
+        values.iter_mut().zip(judged).filter(|(v, _)| v.is_nan()).for_each(|(v, judged)| *v = judged);
     }
-    Ok((values, outputs))
+    Ok(values)
 }
 
 /// Stratified folds that depend on what rows hold, not on their order or number: equal rows of a class share a fold, rows that weigh
@@ -270,30 +285,19 @@ fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
     state
 }
 
-fn select(data: &Dataset<'_>, svc: &Svc, rows: &[usize]) -> Dataset<'static> {
-    let mut part = data.select(rows);
-    part.x = svc.kernel.rows_of(&data.x, rows);
-    part
-}
-
 /// One sigmoid per output from outputs of samples (or sets) with known classes.
-pub(crate) fn fit_sigmoids(
-    classes: &Categories,
-    weights: Option<&[f64]>,
-    values: &[f64],
-    outputs: usize,
-    pairwise: bool,
-) -> Vec<Sigmoid> {
+pub(crate) fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: Outputs) -> Vec<Sigmoid> {
     let (codes, count) = (classes.codes(), classes.names().len());
+    let width = outputs.count(count);
     let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
     let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {
         let rows: Vec<usize> = (0..codes.len()).filter(|&row| side(codes[row] as usize).is_some() && weight(row) > 0.0).collect();
-        let f: Vec<f64> = rows.iter().map(|&row| values[row * outputs + output]).collect();
+        let f: Vec<f64> = rows.iter().map(|&row| values[row * width + output]).collect();
         let positive: Vec<bool> = rows.iter().map(|&row| side(codes[row] as usize) == Some(true)).collect();
         let weights: Vec<f64> = rows.iter().map(|&row| weight(row)).collect();
         Sigmoid::fit(&f, &positive, Some(&weights))
     };
-    if !pairwise {
+    if outputs == Outputs::Classes {
         return (0..count).map(|class| fit(class, &|code| Some(code == class))).collect();
     }
     let pair_side = |i: usize, j: usize, code: usize| {

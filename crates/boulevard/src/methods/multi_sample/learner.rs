@@ -17,8 +17,8 @@ use crate::kernel::Kernel;
 use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
 use crate::observe::{Context, StopReason};
 use crate::svm::{
-    Calibration, ClassWeight, FitReport, Learner, Multiclass, Penalty, Sigmoid, SolverSettings, Svc, SvcModel, class_factors, fit_sigmoids,
-    held_out_values, is_pairwise,
+    Calibration, ClassWeight, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel, class_factors,
+    fit_sigmoids, held_out_values,
 };
 
 /// Folds of the calibration.
@@ -132,6 +132,11 @@ impl MultiSample {
             calibrate: false,
             seed: self.seed,
         }
+    }
+
+    /// What the machines' outputs stand for.
+    fn outputs(&self, classes: usize) -> Outputs {
+        if classes > 2 && self.multiclass == Multiclass::OneVsRest { Outputs::Classes } else { Outputs::Pairs }
     }
 
     /// Checks the data and collects what all parts of the fit need.
@@ -259,19 +264,21 @@ impl MultiSample {
         let classes = data.expect_classes()?;
         // Folds of rows as they come: where rows repeat (a few patterns only), leaving out a pattern whole would turn its evidence round.
         let folds = self.folds(data, FOLDS.min(data.len()), self.seed).unwrap_or_default();
-        let (mut values, outputs) = held_out_values(&svc, data, &folds, context)?;
-        let pairwise = is_pairwise(&svc, data)?;
-        let mut sigmoids = fit_sigmoids(classes, data.weights.as_deref(), &values, outputs, pairwise);
+        let outputs = self.outputs(training.factors.len());
+        let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
+        let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
+        let mut sigmoids = fit_sigmoids(classes, data.weights.as_deref(), &values, outputs);
+        let width = sigmoids.len();
         if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
             let raw = single.raw_values(&data.x, context)?;
-            let again = fit_sigmoids(classes, data.weights.as_deref(), &raw, outputs, pairwise);
+            let again = fit_sigmoids(classes, data.weights.as_deref(), &raw, outputs);
             for (output, (sigmoid, again)) in sigmoids.iter_mut().zip(again).enumerate().filter(|(_, (sigmoid, _))| sigmoid.a > 0.0) {
                 *sigmoid = again;
-                values.iter_mut().skip(output).step_by(outputs).zip(raw.iter().skip(output).step_by(outputs)).for_each(|(v, r)| *v = *r);
+                values.iter_mut().skip(output).step_by(width).zip(raw.iter().skip(output).step_by(width)).for_each(|(v, r)| *v = *r);
             }
         }
         single.calibration = Some(Calibration { sigmoids });
-        let separation = separation(&single, &values, outputs, training);
+        let separation = separation(&single, &values, width, training);
         Ok((single, separation))
     }
 
@@ -286,8 +293,8 @@ impl MultiSample {
         context: &Context<'_>,
     ) -> Result<Calibration> {
         let names = data.expect_classes()?.names().to_vec();
-        let pairwise = names.len() == 2 || self.multiclass == Multiclass::OneVsOne;
-        let (mut values, mut codes, mut outputs) = (Vec::new(), Vec::new(), 0);
+        let outputs = self.outputs(names.len());
+        let (mut values, mut codes) = (Vec::new(), Vec::new());
         let folds = self.folds(data, FOLDS.min(training.rows.len()), self.seed)?;
         for (done, fold) in folds.iter().enumerate() {
             if context.step("calibrate sets", done, folds.len()).is_some() {
@@ -300,15 +307,13 @@ impl MultiSample {
             }
             let fit = direct::solve(self, base, &train, &training.factors, &training.weights, context)?;
             values.extend(fit.judge(base, &train, &held_out, context)?);
-            outputs = fit.intercepts.len();
             codes.extend(held_out.codes);
         }
         if codes.is_empty() {
             // Nothing could be held out: no better than a sigmoid without slope beyond the sign.
-            let count = if pairwise { names.len() * (names.len() - 1) / 2 } else { names.len() };
-            return Ok(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; count] });
+            return Ok(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; outputs.count(names.len())] });
         }
-        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, None, &values, outputs, pairwise) })
+        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, None, &values, outputs) })
     }
 
     /// Tuples to be judged: one order of each is enough.
