@@ -130,6 +130,7 @@ fn set_parts<'py>(py: Python<'py>, model: &MultiSampleModel) -> PyResult<Bound<'
     parts.set_item("iterations", report.iterations)?;
     parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
     parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
+    parts.set_item("rates", model.rates.clone().into_pyarray(py))?;
     parts.set_item("sizes", model.machines.iter().map(|machine| machine.size).collect::<Vec<_>>())?;
     parts.set_item("support_sets", model.machines.iter().map(boulevard::methods::multi_sample::SetMachine::len).collect::<Vec<_>>())?;
     parts.set_item("extended", model.machines.iter().map(|machine| machine.columns).collect::<Vec<_>>())?;

@@ -468,6 +468,27 @@ fn the_expected_number_of_samples_is_near_the_simulated_one() {
 }
 
 #[test]
+fn priors_and_class_weights_move_single_decisions_too() {
+    let (train, test) = (generate::two_gaussians(200, 0, 2, 1.5), generate::two_gaussians(1000, 1, 2, 1.5));
+    let share = |learner: MultiSample, k: usize| {
+        let model = MultiSample { method: Method::Consensus, kernel: Kernel::rbf(0.1), ..learner }.fit(&train).unwrap();
+        let (sets, _) = Sets::of_classes(test.expect_classes().unwrap(), k);
+        let said = model.predict_sets(&test.x, &sets, &Context::default()).unwrap();
+        said.codes().iter().filter(|&&code| code == 1).count() as f64 / said.len() as f64
+    };
+    let base = MultiSample::default;
+    for k in [1, 3] {
+        let plain = share(base(), k);
+        assert!((plain - 0.5).abs() < 0.06, "{plain}");
+        // What the training shares are is nothing new.
+        assert_eq!(plain, share(MultiSample { priors: Some(vec![0.5, 0.5]), ..base() }, k));
+        assert!(share(MultiSample { priors: Some(vec![0.1, 0.9]), ..base() }, k) > plain + 0.02);
+        let weighted = boulevard::svm::ClassWeight::Given(vec![("1".into(), 9.0)]);
+        assert!(share(MultiSample { class_weight: weighted, ..base() }, k) > plain + 0.02);
+    }
+}
+
+#[test]
 fn errors_fall_with_the_size_of_sets() {
     let model = MultiSample { method: Method::Consensus, kernel: Kernel::rbf(0.05), ..MultiSample::default() }
         .fit(&generate::two_gaussians(200, 0, 2, 1.5))

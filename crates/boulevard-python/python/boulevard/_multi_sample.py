@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from . import _core
 from ._base import count_threads, seed_of, with_callbacks
@@ -48,21 +48,24 @@ def _is_list_of_tables(X):
 
 def read_sets(X, groups):
     """Sets from a table with groups, a 3-D array, a list of tables, or a table whose rows are sets of their own."""
-    if _is_list_of_tables(X) or np.ndim(X) == 3:
+    if _is_list_of_tables(X) or (isinstance(X, np.ndarray) and X.ndim == 3):
         if groups is not None:
             raise ParameterError("groups go with a table of samples; a 3-D array and a list of arrays are sets already")
         sizes = [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
         if 0 in sizes:
             raise DataError(f"set {sizes.index(0)} is empty: a decision needs at least one sample")
-        if isinstance(X, np.ndarray) or np.ndim(X) == 3:
-            X = np.asarray(X)
+        if isinstance(X, np.ndarray):
             rows = X.reshape(-1, X.shape[2])
         elif any(sp.issparse(x) for x in X):
             rows = sp.vstack(X, format="csr")
-        elif all(hasattr(x, "columns") for x in X) and hasattr(X[0], "iloc"):
+        elif all(hasattr(x, "iloc") for x in X):
             import pandas
 
             rows = pandas.concat(X, ignore_index=True)
+        elif all(hasattr(x, "vstack") and hasattr(x, "columns") for x in X):
+            import polars
+
+            rows = polars.concat(X)
         else:
             widths = {np.shape(x)[1] for x in X}
             if len(widths) > 1:
@@ -70,7 +73,7 @@ def read_sets(X, groups):
             rows = np.concatenate([np.asarray(x) for x in X])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return Sets(rows, offsets, np.arange(offsets[-1]), np.arange(len(sizes)))
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    n = _num_samples(X)
     if groups is None:
         return Sets(X, np.arange(n + 1), np.arange(n), None)
     groups = column_or_1d(groups)
@@ -137,7 +140,7 @@ class MultiSampleClassifier(KernelClassifier):
     class_weight : dict or "balanced", default=None
         Factors of ``C`` by class.
     priors : array-like of shape (n_classes,), default=None
-        Class priors of consensus, above 0 and below 1; None means the classes' shares of the training rows.
+        Shares in which consensus expects the classes, above 0 and below 1; None means ``class_rates_``.
     platt_guard : bool, default=False
         Whether a sigmoid that came out falling on held-out values (chance, in tiny sets) is fitted again on the training values.
     calibrate : bool, default=False
@@ -152,6 +155,8 @@ class MultiSampleClassifier(KernelClassifier):
         The class labels.
     priors_ : ndarray of shape (n_classes,)
         The priors.
+    class_rates_ : ndarray of shape (n_classes,)
+        Shares of the classes among the training rows, class weights included.
     n_support_sets_ : dict
         Number of support sets of the direct machine for each size.
     n_extended_ : dict
@@ -337,6 +342,7 @@ class MultiSampleClassifier(KernelClassifier):
 
     def _take(self, parts, sparse_array=False):
         self.priors_ = parts["priors"]
+        self.class_rates_ = parts["rates"]
         self.n_support_sets_ = dict(zip(parts["sizes"], parts["support_sets"], strict=True))
         self.n_extended_ = dict(zip(parts["sizes"], parts["extended"], strict=True))
         self.n_iter_ = parts["iterations"]
@@ -471,7 +477,7 @@ class MultiSampleClassifier(KernelClassifier):
     def contributions(self, X, groups=None):
         """What each sample adds to the decision of its set.
 
-        Consensus: the sample's log ratio without that of the priors; the contributions of a set add up to its decision minus the
+        Consensus: the sample's log ratio without that of the training shares; the contributions of a set add up to its decision minus the
         priors' log ratio. Votes: its vote. Direct: by how much the decision would fall if the sample were replaced by another of the
         set, on average (a single sample: the decision itself).
 
@@ -529,15 +535,14 @@ class MultiSampleClassifier(KernelClassifier):
             and ``expected_samples`` (for each class).
         """
         expected = self.expected_samples(confidence)
-        log_priors = np.log(self.priors_)
-        total, posteriors = log_priors.copy(), []
+        total, log_rates, posteriors = np.log(self.priors_), np.log(self.class_rates_), []
         for sample in stream:
             row = np.asarray(sample, dtype=float)
             if row.ndim != 1:
                 raise DataError(f"a stream holds single samples of {self.n_features_in_} features, got shape {row.shape}")
             table = self._read_new(_with_names(self, row))
             scores = _core.sample_scores(self._native, table, 1)[0]
-            total += scores - log_priors
+            total += scores - log_rates
             posterior = np.exp(total - total.max())
             posteriors.append(posterior / posterior.sum())
             if posteriors[-1].max() >= confidence or len(posteriors) == max_samples:

@@ -46,6 +46,7 @@ impl Stored for MultiSampleModel {
         check_no_custom(&self.parameters.kernel)?;
         check_model(self)?;
         arrays.put_f64("priors".into(), vec![self.priors.len()], &self.priors);
+        arrays.put_f64("rates".into(), vec![self.rates.len()], &self.rates);
         arrays.put_f64("separation".into(), vec![self.separation.len()], &self.separation);
         arrays.put_bytes("single".into(), native::to_bytes(&self.single)?);
         let machines = self.machines.iter().enumerate().map(|(place, machine)| {
@@ -112,6 +113,7 @@ impl Stored for MultiSampleModel {
             parameters: record.parameters,
             classes: record.classes,
             priors: arrays.list_f64("priors")?,
+            rates: arrays.list_f64("rates")?,
             single,
             separation: arrays.list_f64("separation")?,
             machines,
@@ -134,7 +136,7 @@ fn check_model(model: &MultiSampleModel) -> Result<()> {
     if model.single.classes != model.classes {
         return Err(Error::data("the classes of the sets and of single samples differ"));
     }
-    Consensus::new(&model.priors)?;
+    Consensus::with_rates(&model.priors, &model.rates)?;
     equal("priors, one per class", classes, model.priors.len())?;
     equal("separations, one per pair of classes", classes * classes, model.separation.len())?;
     if let Some(place) = model.separation.iter().position(|v| v.is_nan()) {

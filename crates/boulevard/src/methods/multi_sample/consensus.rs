@@ -13,16 +13,30 @@ use crate::svm::argmax;
 /// ```
 /// (Eq. 4 of the paper; its eq. 3 loses the priors in the last line.) Scores may be shifted by any number per sample: for two classes they
 /// are the log odds `-(A f + B)` and zero, so that no probability is ever formed and none saturates.
+///
+/// Where classes are expected in other shares than the posteriors were learnt with (`rates`), their ratio to the rates counts once:
+/// `L_c = log prior_c + sum_k (log p(c | x_k) - log rate_c)`, which is the same for equal priors and rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consensus {
     log_priors: Vec<f64>,
+    log_rates: Vec<f64>,
 }
 
 impl Consensus {
     /// Priors must lie strictly between 0 and 1 and add up to 1.
     pub fn new(priors: &[f64]) -> Result<Self> {
+        Self::with_rates(priors, priors)
+    }
+
+    /// For priors that differ from the classes' shares among the samples that posteriors were learnt from.
+    pub fn with_rates(priors: &[f64], rates: &[f64]) -> Result<Self> {
         check_priors(priors)?;
-        Ok(Self { log_priors: priors.iter().map(|p| p.ln()).collect() })
+        check_priors(rates)?;
+        if priors.len() != rates.len() {
+            return Err(Error::shape("rates, one per prior", priors.len(), rates.len()));
+        }
+        let logarithms = |values: &[f64]| values.iter().map(|p| p.ln()).collect();
+        Ok(Self { log_priors: logarithms(priors), log_rates: logarithms(rates) })
     }
 
     /// Number of classes.
@@ -35,18 +49,23 @@ impl Consensus {
         &self.log_priors
     }
 
+    /// Logarithms of the rates.
+    pub fn log_rates(&self) -> &[f64] {
+        &self.log_rates
+    }
+
     /// One score per class for a set: `scores` has one row of scores per sample. The same to the bit for any order of the samples.
     pub fn set_scores(&self, scores: &[f64]) -> Vec<f64> {
         let classes = self.classes();
         let samples = (scores.len() / classes) as f64;
         let sum = |class: usize| sorted_sum(scores.iter().skip(class).step_by(classes).copied());
-        (0..classes).map(|class| sum(class) - (samples - 1.0) * self.log_priors[class]).collect()
+        (0..classes).map(|class| sum(class) - (samples * self.log_rates[class] - self.log_priors[class])).collect()
     }
 
     /// The decision for a set of samples of two classes from log odds of the first class.
     pub fn set_log_odds(&self, log_odds: &[f64]) -> f64 {
-        let prior = self.log_priors[0] - self.log_priors[1];
-        sorted_sum(log_odds.iter().copied()) - (log_odds.len() as f64 - 1.0) * prior
+        let (prior, rate) = (self.log_priors[0] - self.log_priors[1], self.log_rates[0] - self.log_rates[1]);
+        sorted_sum(log_odds.iter().copied()) - (log_odds.len() as f64 * rate - prior)
     }
 }
 
@@ -95,7 +114,7 @@ pub fn majority(codes: &[u32], values: &[f64], classes: usize) -> Vec<f64> {
 /// A decision that is made while samples come in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sequential {
-    log_priors: Vec<f64>,
+    log_rates: Vec<f64>,
     scores: Vec<f64>,
     confidence: f64,
     samples: usize,
@@ -115,12 +134,13 @@ pub struct Standing {
 }
 
 impl Sequential {
-    pub(super) fn new(log_priors: &[f64], confidence: f64) -> Result<Self> {
+    pub(super) fn new(consensus: &Consensus, confidence: f64) -> Result<Self> {
+        let log_priors = consensus.log_priors();
         if !(confidence > 1.0 / log_priors.len() as f64 && confidence < 1.0) {
             let allowed = format!("above {} (chance for {} classes) and below 1", 1.0 / log_priors.len() as f64, log_priors.len());
             return Err(check::complaint("decide", "confidence", allowed, confidence));
         }
-        Ok(Self { log_priors: log_priors.to_vec(), scores: log_priors.to_vec(), confidence, samples: 0 })
+        Ok(Self { log_rates: consensus.log_rates.clone(), scores: log_priors.to_vec(), confidence, samples: 0 })
     }
 
     /// Adds one sample's scores (log posteriors up to a shift).
@@ -128,8 +148,8 @@ impl Sequential {
         if scores.len() != self.scores.len() {
             return Err(Error::shape("scores, one per class", self.scores.len(), scores.len()));
         }
-        for ((total, score), prior) in self.scores.iter_mut().zip(scores).zip(&self.log_priors) {
-            *total += score - prior;
+        for ((total, score), rate) in self.scores.iter_mut().zip(scores).zip(&self.log_rates) {
+            *total += score - rate;
         }
         self.samples += 1;
         Ok(self.standing())
@@ -145,7 +165,7 @@ impl Sequential {
 
 /// The expected number of samples until a class of every kind is recognized with `confidence`, one number per class.
 ///
-/// `separation[c * classes + d]` is the mean over samples of class `c` of `log p(c|x) - log p(d|x)`, the priors' own ratio taken off. The
+/// `separation[c * classes + d]` is the mean over samples of class `c` of `log p(c|x) - log p(d|x)`, the rates' own ratio taken off. The
 /// sum of such terms has to climb from the priors' ratio to the logarithm of the odds asked for (Wald's approximation, without the
 /// overshoot); the slowest rival decides. Infinite where samples do not tell the two classes apart.
 pub(super) fn expected_samples(separation: &[f64], log_priors: &[f64], confidence: f64) -> Vec<f64> {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::consensus::{Consensus, check_priors};
+use super::consensus::check_priors;
 use super::direct::{self, SetMachine};
 use super::model::MultiSampleModel;
 use super::sets::{Sets, Tuples};
@@ -75,7 +75,7 @@ pub struct MultiSample {
     pub class_weight: ClassWeight,
     /// How more than two classes are handled.
     pub multiclass: Multiclass,
-    /// Priors in the order of the classes; their shares of the training rows if absent.
+    /// Shares in which classes are expected, in their order; those of the training rows (class weights included) if absent.
     pub priors: Option<Vec<f64>>,
     /// Whether a sigmoid that came out falling on held-out values (chance, in tiny sets) is fitted again on the training values.
     pub platt_guard: bool,
@@ -118,6 +118,8 @@ pub(super) struct Training {
     /// Factor per class.
     pub factors: Vec<f64>,
     pub priors: Vec<f64>,
+    /// Shares of the classes, weights and class weights included.
+    pub rates: Vec<f64>,
 }
 
 impl MultiSample {
@@ -158,12 +160,16 @@ impl MultiSample {
             return Err(Error::data(format!("classification needs at least two classes, found only `{}`", classes.names()[0])));
         }
         let factors = class_factors(&self.class_weight, classes, &totals)?;
+        let counted: Vec<f64> = totals.iter().zip(&factors).map(|(total, factor)| total * factor).collect();
+        let sum: f64 = counted.iter().sum();
+        // Weights may be so uneven that a share is 1 after rounding; evidence needs both sides.
+        let rates: Vec<f64> = counted.iter().map(|part| (part / sum).clamp(1e-12, 1.0 - 1e-12)).collect();
         let priors = match &self.priors {
             Some(priors) if priors.len() != totals.len() => return Err(Error::shape("priors, one per class", totals.len(), priors.len())),
             Some(priors) => priors.clone(),
-            None => totals.iter().map(|total| total / totals.iter().sum::<f64>()).collect(),
+            None => rates.clone(),
         };
-        Ok(Training { rows, codes, weights, factors, priors })
+        Ok(Training { rows, codes, weights, factors, priors, rates })
     }
 
     /// An extended set of some of the training rows, in the form the kernel wants.
@@ -249,6 +255,7 @@ impl MultiSample {
             parameters: self.clone(),
             classes: data.expect_classes()?.names().to_vec(),
             priors: training.priors,
+            rates: training.rates,
             single,
             separation,
             machines,
@@ -267,11 +274,13 @@ impl MultiSample {
         let outputs = self.outputs(training.factors.len());
         let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
         let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
-        let mut sigmoids = fit_sigmoids(classes, data.weights.as_deref(), &values, outputs);
+        // Class weights count as more samples, here as in the machine: otherwise the sigmoid would take them back.
+        let weights: Vec<f64> = classes.codes().iter().zip(&training.weights).map(|(&code, w)| w * training.factors[code as usize]).collect();
+        let mut sigmoids = fit_sigmoids(classes, Some(&weights), &values, outputs);
         let width = sigmoids.len();
         if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
             let raw = single.raw_values(&data.x, context)?;
-            let again = fit_sigmoids(classes, data.weights.as_deref(), &raw, outputs);
+            let again = fit_sigmoids(classes, Some(&weights), &raw, outputs);
             for (output, (sigmoid, again)) in sigmoids.iter_mut().zip(again).enumerate().filter(|(_, (sigmoid, _))| sigmoid.a > 0.0) {
                 *sigmoid = again;
                 values.iter_mut().skip(output).step_by(width).zip(raw.iter().skip(output).step_by(width)).for_each(|(v, r)| *v = *r);
@@ -313,7 +322,8 @@ impl MultiSample {
             // Nothing could be held out: no better than a sigmoid without slope beyond the sign.
             return Ok(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; outputs.count(names.len())] });
         }
-        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, None, &values, outputs) })
+        let weights: Vec<f64> = codes.iter().map(|&code| training.factors[code as usize]).collect();
+        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, Some(&weights), &values, outputs) })
     }
 
     /// Tuples to be judged: one order of each is enough.
@@ -326,9 +336,9 @@ impl MultiSample {
     }
 }
 
-/// Mean log ratios between classes, priors taken off: row `c`, column `d` over the samples of class `c`.
+/// Mean log ratios between classes, the training shares' own taken off: row `c`, column `d` over the samples of class `c`.
 fn separation(single: &SvcModel, values: &[f64], outputs: usize, training: &Training) -> Vec<f64> {
-    let classes = training.priors.len();
+    let classes = training.rates.len();
     let (mut sums, mut counts) = (vec![0.0; classes * classes], vec![0.0; classes]);
     for (&row, &code) in training.rows.iter().zip(&training.codes) {
         let raw = &values[row * outputs..(row + 1) * outputs];
@@ -338,7 +348,7 @@ fn separation(single: &SvcModel, values: &[f64], outputs: usize, training: &Trai
         let (scores, c) = (super::model::sample_scores(single, raw), code as usize);
         counts[c] += training.weights[row];
         for d in 0..classes {
-            let ratio = scores[c] - scores[d] - (training.priors[c].ln() - training.priors[d].ln());
+            let ratio = scores[c] - scores[d] - (training.rates[c].ln() - training.rates[d].ln());
             sums[c * classes + d] += training.weights[row] * ratio;
         }
     }
@@ -413,12 +423,5 @@ impl Learner for MultiSample {
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<MultiSampleModel> {
         self.fit_with(data, None, context)
-    }
-}
-
-impl MultiSampleModel {
-    /// How posteriors are added up.
-    pub fn consensus(&self) -> Result<Consensus> {
-        Consensus::new(&self.priors)
     }
 }

@@ -16,8 +16,10 @@ pub struct MultiSampleModel {
     pub parameters: MultiSample,
     /// Class names; codes in predictions are places in this list.
     pub classes: Vec<String>,
-    /// Priors of the classes.
+    /// Shares in which classes are expected.
     pub priors: Vec<f64>,
+    /// Shares of the classes among the training rows, weights and class weights included: those of the posteriors.
+    pub rates: Vec<f64>,
     /// The calibrated machine of single samples: votes, consensus, and what direct machines leave to it.
     pub single: SvcModel,
     /// Mean log ratio per sample, row `c` column `d` over samples of class `c`: how fast evidence grows.
@@ -180,7 +182,7 @@ impl MultiSampleModel {
         let raw = self.single.raw_values(x, context)?;
         let outputs = self.single.machine.outputs();
         let scores: Vec<f64> = raw.chunks_exact(outputs).flat_map(|raw| sample_scores(&self.single, raw)).collect();
-        let consensus = Consensus::new(&self.priors)?;
+        let consensus = self.consensus()?;
         let vote = self.parameters.method == Method::Vote;
         let samples = if vote {
             let decisions = self.single.decisions_from_raw(&raw);
@@ -220,8 +222,8 @@ impl MultiSampleModel {
 
     /// What each sample adds to its set's decision values, in the order of the sets' members: one column per decision value.
     ///
-    /// Consensus: the sample's log ratio without the priors' own; the contributions of a set add up to its decision minus the priors' log
-    /// ratio. Votes: the sample's share of the votes. Direct: the decision minus its mean over replacing the sample by another member of
+    /// Consensus: the sample's log ratio without the training shares' own; the contributions of a set add up to its decision minus the
+    /// priors' log ratio. Votes: the sample's share of the votes. Direct: the decision minus its mean over replacing the sample by another member of
     /// the set, that is by how much this sample pulls harder than its neighbours (single samples: the decision itself).
     pub fn contributions(&self, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Vec<f64>> {
         self.check_input(x)?;
@@ -242,7 +244,7 @@ impl MultiSampleModel {
                     Method::Vote => (0..classes).map(|class| f64::from(u8::from(codes[row as usize] as usize == class))).collect(),
                     _ => {
                         let of_row = &scores[row as usize * classes..(row as usize + 1) * classes];
-                        of_row.iter().zip(&self.priors).map(|(score, prior)| score - prior.ln()).collect()
+                        of_row.iter().zip(&self.rates).map(|(score, rate)| score - rate.ln()).collect()
                     }
                 };
                 match width {
@@ -277,14 +279,19 @@ impl MultiSampleModel {
         Ok((0..k).flat_map(|place| (0..width).map(move |column| of_member(place, column))).collect())
     }
 
+    /// How posteriors of single samples are added up.
+    pub fn consensus(&self) -> Result<Consensus> {
+        Consensus::with_rates(&self.priors, &self.rates)
+    }
+
     /// A decision to be made sample by sample; feed it rows of [`MultiSampleModel::scores`].
     pub fn sequential(&self, confidence: f64) -> Result<Sequential> {
-        Sequential::new(Consensus::new(&self.priors)?.log_priors(), confidence)
+        Sequential::new(&self.consensus()?, confidence)
     }
 
     /// Expected number of samples until a set of each class is recognized with this confidence.
     pub fn expected_samples(&self, confidence: f64) -> Result<Vec<f64>> {
-        let consensus = Consensus::new(&self.priors)?;
+        let consensus = self.consensus()?;
         // The same complaint about the confidence.
         self.sequential(confidence)?;
         Ok(expected_samples(&self.separation, consensus.log_priors(), confidence))
