@@ -2,13 +2,13 @@
 
 use boulevard::data::Categories;
 use boulevard::kernel::Kernel;
-use boulevard::kernel::permanent::{Normalization, log_set_kernel, set_kernel};
+use boulevard::kernel::permanent::{Normalization, log_set_kernel, set_kernel_into};
 use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel, SetSearch, Sets};
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::Learner;
 use boulevard::{Error, Result};
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -65,13 +65,18 @@ pub fn symmetric_kernel<'py>(
     let held = (Table::extract(a)?, b.map(Table::extract).transpose()?);
     let left = held.0.matrix()?;
     let right = held.1.as_ref().map(Table::matrix).transpose()?;
-    let rows = left.rows() / k.max(1);
-    let values = run(py, threads, true, |context| match logarithms {
-        true => log_set_kernel(&kernel, &left, right.as_ref(), k, context),
-        false => set_kernel(&kernel, &left, right.as_ref(), k, normalization, context),
-    })?;
-    let columns = values.len().checked_div(rows).unwrap_or(0);
-    table(py, values, rows, columns)
+    let (rows, columns) = (left.rows() / k.max(1), right.as_ref().unwrap_or(&left).rows() / k.max(1));
+    if logarithms {
+        let values = run(py, threads, true, |context| log_set_kernel(&kernel, &left, right.as_ref(), k, context))?;
+        return table(py, values, rows, columns);
+    }
+    // numpy's memory, which comes in large pages: touching fresh small ones would cost as much as a small kernel.
+    let array = PyArray2::zeros(py, [rows, columns], false);
+    let mut writable = array.try_readwrite()?;
+    let values = writable.as_slice_mut()?;
+    run(py, threads, true, |context| set_kernel_into(&kernel, &left, right.as_ref(), k, normalization, context, values))?;
+    drop(writable);
+    Ok(array)
 }
 
 /// Fits a classifier of sets; `groups` are codes of the groups that rows belong to.

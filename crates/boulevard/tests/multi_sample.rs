@@ -570,6 +570,30 @@ fn bad_input_is_answered_with_facts() {
 }
 
 #[test]
+fn sets_that_share_samples_have_the_same_kernel_as_copies() {
+    let mut random = Random::new(11, 0);
+    for k in [2, 3, 5] {
+        let x = Matrix::dense((0..20 * 3).map(|_| random.normal()).collect::<Vec<_>>(), 20, 3).unwrap();
+        let order: Vec<usize> = (0..70 * k).map(|_| random.below(20)).collect();
+        let few = x.select(&order);
+        // The same sets with a trace added: now every sample is distinct.
+        let mut row = [0.0; 3];
+        let moved: Vec<f64> = (0..few.rows())
+            .flat_map(|i| {
+                few.copy_row(i, &mut row);
+                row.map(|v| v * (1.0 + i as f64 * f64::EPSILON))
+            })
+            .collect();
+        let many = Matrix::dense(moved, few.rows(), 3).unwrap();
+        for other in [None, Some(&few)] {
+            let a = set_kernel(&Kernel::rbf(0.5), &few, other, k, Normalization::Mean, &Context::default()).unwrap();
+            let b = set_kernel(&Kernel::rbf(0.5), &many, other, k, Normalization::Mean, &Context::default()).unwrap();
+            a.iter().zip(&b).for_each(|(a, b)| assert!((a - b).abs() <= 1e-11 * a.abs(), "{a} and {b}"));
+        }
+    }
+}
+
+#[test]
 fn narrow_kernels_keep_their_logarithms() {
     let far = Matrix::from_rows(&[[0.0], [1.0], [50.0], [51.0]]).unwrap();
     let values = set_kernel(&Kernel::rbf(1.0), &far, None, 2, Normalization::Mean, &Context::default()).unwrap();

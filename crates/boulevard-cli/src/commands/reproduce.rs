@@ -130,6 +130,9 @@ fn as_table(entries: &[Entry]) -> Table {
 
 fn summary(entries: &[Entry]) -> String {
     let judged: Vec<bool> = entries.iter().filter(|entry| entry.counts).filter_map(Entry::agrees).collect();
+    if judged.is_empty() {
+        return "the paper prints no numbers to compare with".to_owned();
+    }
     let agree = judged.iter().filter(|&&agrees| agrees).count();
     format!("{agree} of {} published numbers lie within two standard deviations", judged.len())
 }
@@ -161,8 +164,12 @@ fn as_json(spec: &Spec, entries: &[Entry], quick: bool) -> Value {
 }
 
 fn as_html(spec: &Spec, entries: &[Entry]) -> String {
-    let bars: Vec<(String, f64, Option<f64>)> =
-        entries.iter().filter(|entry| entry.counts).map(|entry| (entry.row.clone(), entry.ours, entry.published)).collect();
+    let counts = entries.iter().any(|entry| entry.counts);
+    let several = entries.iter().filter(|entry| entry.counts || !counts).any(|entry| entry.column != entries[0].column);
+    let name = |entry: &Entry| if several { format!("{} {}", entry.row, entry.column) } else { entry.row.clone() };
+    // Parts reported apart have no bar, unless there is nothing else.
+    let shown = entries.iter().filter(|entry| entry.counts || !counts);
+    let bars: Vec<(String, f64, Option<f64>)> = shown.map(|entry| (name(entry), entry.ours, entry.published)).collect();
     let caption = format!("Bars: our {}. Marks: the published number.", spec.measure);
     let body = format!(
         "<p>{}</p>\n{}<p><b>{}.</b></p>\n<figure>{}<figcaption>{}</figcaption></figure>\n{}",

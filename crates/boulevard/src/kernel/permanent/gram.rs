@@ -1,14 +1,15 @@
-//! Whole matrices of set kernels between sets that share no samples: member values are computed where they are used and never stored.
+//! Whole matrices of set kernels.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use super::rows::{Work, panel_order};
-use super::{Normalization, Rule, check_size, factorial, log_permanent, ranks, rule, sort_members, value};
+use super::rows::{Base, BaseGram, SetRows, Work, panel_order};
+use super::{Normalization, Rule, check_size, compare, factorial, log_permanent, ranks, rule, sort_members, value};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Gamma, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
+use crate::simd::Isa;
 
 /// Sets of rows computed together: their members are whole tiles whatever K is.
 const BATCH: usize = 4;
@@ -37,14 +38,33 @@ pub fn set_kernel(
     normalization: Normalization,
     context: &Context<'_>,
 ) -> Result<Vec<f64>> {
+    let (_, rows, columns) = check(kernel, a, b, k)?;
+    let mut values = vec![0.0; rows * columns];
+    set_kernel_into(kernel, a, b, k, normalization, context, &mut values)?;
+    Ok(values)
+}
+
+/// [`set_kernel`] into memory of the caller's own, one value per pair of sets.
+pub fn set_kernel_into(
+    kernel: &Kernel,
+    a: &Matrix<'_>,
+    b: Option<&Matrix<'_>>,
+    k: usize,
+    normalization: Normalization,
+    context: &Context<'_>,
+    values: &mut [f64],
+) -> Result<()> {
     let (kernel, rows, columns) = check(kernel, a, b, k)?;
+    if values.len() != rows * columns {
+        return Err(Error::shape("room for kernel values, one per pair of sets", rows * columns, values.len()));
+    }
     let other = b.unwrap_or(a);
     let (rule, base) = rule(&kernel, normalization);
-    let mut values = match rule {
-        Rule::Power { degree: 1, coef0 } => by_sums(&base, coef0, a, other, k, context)?,
-        _ => by_members(rule, &base, a, b, k, context)?,
+    let finite = match rule {
+        Rule::Power { degree: 1, coef0 } => by_sums(&base, coef0, a, other, k, context, values)?,
+        _ => by_members(rule, &base, a, b, k, context, values)?,
     };
-    if let Some(place) = values.iter().position(|v| !v.is_finite()) {
+    if !finite && let Some(place) = values.iter().position(|v| !v.is_finite()) {
         let found = values[place].to_string();
         return Err(Error::NotFinite { what: "the set kernel", found, row: place / columns, column: place % columns });
     }
@@ -60,7 +80,7 @@ pub fn set_kernel(
             (0..rows).filter(|&i| row_scale[i] > 0.0).for_each(|i| values[i * columns + i] = 1.0);
         }
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Natural logarithms of [`set_kernel`] with [`Normalization::Mean`], for kernels so narrow that the values underflow.
@@ -156,7 +176,15 @@ fn in_order(x: &Matrix<'_>, k: usize) -> Matrix<'static> {
 }
 
 /// Linear kernels see only the sum of a set's members: one inner product per pair of sets.
-fn by_sums(base: &Kernel, coef0: f64, a: &Matrix<'_>, b: &Matrix<'_>, k: usize, context: &Context<'_>) -> Result<Vec<f64>> {
+fn by_sums(
+    base: &Kernel,
+    coef0: f64,
+    a: &Matrix<'_>,
+    b: &Matrix<'_>,
+    k: usize,
+    context: &Context<'_>,
+    values: &mut [f64],
+) -> Result<bool> {
     let sums = |x: &Matrix<'_>| {
         let (x, width) = (in_order(x, k), x.columns());
         let mut values = vec![0.0; x.rows() / k * width];
@@ -172,59 +200,170 @@ fn by_sums(base: &Kernel, coef0: f64, a: &Matrix<'_>, b: &Matrix<'_>, k: usize, 
     let rows = kernel::cross::<f64>(&kernel, &a, &[], &b, context)?;
     let width = b.rows().next_multiple_of(context.isa.lanes::<f64>());
     let mut row = vec![0.0; width];
-    let mut values = Vec::with_capacity(a.rows() * b.rows());
-    for i in 0..a.rows() {
+    for (i, to) in values.chunks_exact_mut(b.rows()).enumerate() {
         rows.fill(&[i], 0..b.rows(), &mut [&mut row]);
-        values.extend_from_slice(&row[..b.rows()]);
+        to.copy_from_slice(&row[..b.rows()]);
     }
-    Ok(values)
+    Ok(values.iter().all(|v| v.is_finite()))
 }
 
-/// Everything else: panels of sets of columns against batches of sets of rows.
-fn by_members(rule: Rule, base: &Kernel, a: &Matrix<'_>, b: Option<&Matrix<'_>>, k: usize, context: &Context<'_>) -> Result<Vec<f64>> {
-    let lanes = context.isa.lanes::<f64>();
-    let left = in_order(a, k);
+/// Everything else: rows of sets in batches, in parallel. Whether all values are finite.
+fn by_members(
+    rule: Rule,
+    base: &Kernel,
+    a: &Matrix<'_>,
+    b: Option<&Matrix<'_>>,
+    k: usize,
+    context: &Context<'_>,
+    values: &mut [f64],
+) -> Result<bool> {
     let other = b.unwrap_or(a);
-    let right = select(other, &panel_order(&tuples(other, k), k, lanes));
-    let base: Box<dyn KernelRows<f64>> = kernel::cross(base, &left, &[], &right, context)?;
     let (rows, columns) = (a.rows() / k, other.rows() / k);
-    let panels = columns.div_ceil(lanes);
-    let chunk = (BUFFER / size_of::<f64>() / (BATCH * k * k * lanes)).clamp(1, panels);
-    let mut values = vec![0.0; rows * columns];
+    let (left, right) = (Distinct::new(a), b.map(Distinct::new));
+    // Sets that share samples, as tuples of a training set do: a matrix of the distinct samples is small, and the rest is gathering.
+    let repeated = left.rows.len().saturating_mul(right.as_ref().unwrap_or(&left).rows.len()) <= a.rows() * other.rows() / 4;
+    if repeated {
+        let filler = Gathered::new(rule, base, (a, &left), (other, right.as_ref().unwrap_or(&left)), k, context)?;
+        return fill_batches(&filler, rows, columns, b.is_none(), context, values);
+    }
+    let left = in_order(a, k);
+    let right = select(other, &panel_order(&tuples(other, k), k, context.isa.lanes::<f64>()));
+    let kernel = kernel::cross(base, &left, &[], &right, context)?;
+    fill_batches(&Streamed { kernel, rule, k, columns, isa: context.isa }, rows, columns, b.is_none(), context, values)
+}
+
+/// Makes whole rows of a matrix of sets, from some panel on.
+trait Filler: Sync {
+    /// Rows from set `first` on into `out`; columns before `panel` may be left alone.
+    fn fill(&self, first: usize, panel: usize, out: &mut [f64]);
+}
+
+fn fill_batches(filler: &dyn Filler, rows: usize, columns: usize, symmetric: bool, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
+    let lanes = context.isa.lanes::<f64>();
     let slots: Vec<Mutex<&mut [f64]>> = values.chunks_mut(BATCH * columns).map(Mutex::new).collect();
-    let stopped = parallel::map(context.threads, slots.len(), |batch| {
+    // `None` if the work was stopped, else whether what was computed is finite.
+    let done = parallel::map(context.threads, slots.len(), |batch| {
         if context.step("set kernel", batch, slots.len()).is_some() {
-            return true;
+            return None;
         }
         let mut slot = slots[batch].lock().expect("only one thread has this batch");
-        let sets = slot.len() / columns;
-        let members: Vec<usize> = (batch * BATCH * k..(batch * BATCH + sets) * k).collect();
-        let mut work = Work::new(rule, k, context.isa);
-        let mut buffer = vec![0.0; members.len() * chunk * k * lanes];
-        let mut done = vec![0.0; chunk * lanes];
         // A matrix of sets with themselves is symmetric: what lies left of the diagonal's panel is mirrored below.
-        let first_panel = if b.is_none() { batch * BATCH / lanes } else { 0 };
-        for first in (first_panel..panels).step_by(chunk) {
-            let last = (first + chunk).min(panels);
-            let stride = (last - first) * k * lanes;
-            let mut out: Vec<&mut [f64]> = buffer.chunks_exact_mut(stride).take(members.len()).collect();
-            base.fill(&members, first * k * lanes..last * k * lanes, &mut out);
-            for (set, row) in slot.chunks_exact_mut(columns).enumerate() {
-                work.finish(&buffer[set * k * stride..(set + 1) * k * stride], stride, &mut done[..(last - first) * lanes]);
-                let to = &mut row[first * lanes..(last * lanes).min(columns)];
-                to.copy_from_slice(&done[..to.len()]);
-            }
-        }
-        false
+        let panel = if symmetric { batch * BATCH / lanes } else { 0 };
+        filler.fill(batch * BATCH, panel, &mut slot);
+        // Zero times a finite number is zero: a sum without branches, while the rows are in cache.
+        Some(slot.chunks_exact(columns).all(|row| row[panel * lanes..].iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0))
     });
     drop(slots);
-    if stopped.contains(&true) {
+    if done.contains(&None) {
         return Err(Error::data("the set kernel was stopped before it was complete"));
     }
-    if b.is_none() {
-        mirror(&mut values, rows);
+    if symmetric {
+        mirror(values, rows);
     }
-    Ok(values)
+    Ok(done.into_iter().all(|finite| finite == Some(true)))
+}
+
+/// Members' values computed where they are used, and never stored.
+struct Streamed<'a> {
+    /// Rows: members of the sets of rows. Columns: members of the sets of columns, panel by panel.
+    kernel: Box<dyn KernelRows<f64> + 'a>,
+    rule: Rule,
+    k: usize,
+    columns: usize,
+    isa: Isa,
+}
+
+impl Filler for Streamed<'_> {
+    fn fill(&self, first: usize, panel: usize, out: &mut [f64]) {
+        let (k, lanes, columns) = (self.k, self.isa.lanes::<f64>(), self.columns);
+        let panels = columns.div_ceil(lanes);
+        let chunk = (BUFFER / size_of::<f64>() / (BATCH * k * k * lanes)).clamp(1, panels);
+        let sets = out.len() / columns;
+        let members: Vec<usize> = (first * k..(first + sets) * k).collect();
+        let mut work = Work::new(self.rule, k, self.isa);
+        let mut buffer = vec![0.0; members.len() * chunk * k * lanes];
+        let mut done = vec![0.0; chunk * lanes];
+        for start in (panel..panels).step_by(chunk) {
+            let end = (start + chunk).min(panels);
+            let stride = (end - start) * k * lanes;
+            let mut slices: Vec<&mut [f64]> = buffer.chunks_exact_mut(stride).take(members.len()).collect();
+            self.kernel.fill(&members, start * k * lanes..end * k * lanes, &mut slices);
+            for (set, row) in out.chunks_exact_mut(columns).enumerate() {
+                let to = &mut row[start * lanes..(end * lanes).min(columns)];
+                let values = &buffer[set * k * stride..(set + 1) * k * stride];
+                if to.len() == (end - start) * lanes {
+                    work.finish(values, stride, to);
+                } else {
+                    work.finish(values, stride, &mut done[..(end - start) * lanes]);
+                    to.copy_from_slice(&done[..to.len()]);
+                }
+            }
+        }
+    }
+}
+
+/// Members' values from a matrix of the distinct samples.
+struct Gathered {
+    rows: SetRows<'static, f64>,
+    columns: usize,
+    lanes: usize,
+}
+
+impl Gathered {
+    fn new(
+        rule: Rule,
+        base: &Kernel,
+        (a, left): (&Matrix<'_>, &Distinct),
+        (b, right): (&Matrix<'_>, &Distinct),
+        k: usize,
+        context: &Context<'_>,
+    ) -> Result<Self> {
+        let (x, z) = (a.select(&left.rows), b.select(&right.rows));
+        let gram = BaseGram::new(&*kernel::cross::<f64>(base, &x, &[], &z, context)?, context);
+        let tuples = |of: &Distinct| {
+            let mut tuples = of.places.clone();
+            // Distinct samples are numbered by value.
+            tuples.chunks_exact_mut(k).for_each(<[u32]>::sort_unstable);
+            Arc::new(tuples)
+        };
+        let columns = b.rows() / k;
+        let rows = SetRows::new(Base::Gram(Arc::new(gram)), rule, k, tuples(left), tuples(right), [0.0, 1.0], context.isa);
+        Ok(Self { rows, columns, lanes: context.isa.lanes::<f64>() })
+    }
+}
+
+impl Filler for Gathered {
+    fn fill(&self, first: usize, panel: usize, out: &mut [f64]) {
+        let start = panel * self.lanes;
+        let mut buffer = vec![0.0; (self.columns - start).next_multiple_of(self.lanes)];
+        for (set, row) in out.chunks_exact_mut(self.columns).enumerate() {
+            self.rows.fill(&[first + set], start..self.columns, &mut [&mut buffer]);
+            row[start..].copy_from_slice(&buffer[..self.columns - start]);
+        }
+    }
+}
+
+/// The distinct rows of a table, in the order of their values.
+struct Distinct {
+    /// One row of each kind.
+    rows: Vec<usize>,
+    /// The kind of every row.
+    places: Vec<u32>,
+}
+
+impl Distinct {
+    fn new(x: &Matrix<'_>) -> Self {
+        let mut order = vec![0; x.rows()];
+        ranks(x).into_iter().enumerate().for_each(|(row, rank)| order[rank as usize] = row);
+        let (mut rows, mut places): (Vec<usize>, Vec<u32>) = (Vec::new(), vec![0; x.rows()]);
+        for row in order {
+            if rows.last().is_none_or(|&last| compare(x, last, row).is_ne()) {
+                rows.push(row);
+            }
+            places[row] = rows.len() as u32 - 1;
+        }
+        Self { rows, places }
+    }
 }
 
 /// Copies what is above the diagonal below it, in squares that stay in cache.

@@ -37,7 +37,7 @@ use crate::data::Matrix;
 use crate::error::Result;
 
 pub(crate) use gram::own_values;
-pub use gram::{log_set_kernel, set_kernel};
+pub use gram::{log_set_kernel, set_kernel, set_kernel_into};
 pub use power::mean_power;
 pub(crate) use rows::{Base, BaseGram, SetRows};
 pub use subset::{log_permanent, permanent};
