@@ -118,7 +118,9 @@ impl Fitted {
             AnyModel::Svc(model) => model.machine.len(),
             AnyModel::Svr(model) => model.machine.len(),
             AnyModel::OneClass(model) => model.machine.len(),
-            AnyModel::MultiSample(model) => model.machines.iter().map(|machine| machine.len()).sum::<usize>().max(model.single.machine.len()),
+            AnyModel::MultiSample(model) => {
+                model.machines.iter().map(|machine| machine.len()).sum::<usize>().max(model.single.machine.len())
+            }
             _ => 0,
         }
     }

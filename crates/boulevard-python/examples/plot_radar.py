@@ -39,7 +39,8 @@ for method in ("direct", "consensus", "vote"):
     print(f"{method}: {found.best_params_}, error with three echoes {display.error[display.size == 3][0]:.3f}")
     if method == "consensus":
         print("echoes until 1 % error:", display.samples_until(0.01))
-        print("expected echoes until 99 % sure:", dict(zip(found.best_estimator_.classes_, found.best_estimator_.expected_samples().round(1))))
+        for kind, samples in zip(found.best_estimator_.classes_, found.best_estimator_.expected_samples(), strict=True):
+            print(f"expected echoes until 99 % sure of a {kind}: {samples:.1f}")
         SequentialDisplay.from_estimator(found.best_estimator_, new[truth == "bird"], ax=right)
 figure.tight_layout()
 figure.savefig("radar.png", dpi=70)

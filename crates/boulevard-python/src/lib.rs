@@ -23,7 +23,9 @@ mod _core {
     #[pymodule_export]
     use super::search::grid_search;
     #[pymodule_export]
-    use super::sets::{calibrate_sets, error_by_size, expected_samples, fit_sets, judge_sets, sample_scores, search_sets, symmetric_kernel};
+    use super::sets::{
+        calibrate_sets, error_by_size, expected_samples, fit_sets, judge_sets, sample_scores, search_sets, symmetric_kernel,
+    };
 
     use super::*;
 

@@ -172,8 +172,7 @@ pub fn error_by_size<'py>(
     let names = model.look(|any| sets_model(any).map(|model| model.classes.clone())).map_err(|error| crate::errors::convert(py, error))?;
     let held = Table::extract(x)?;
     let data = dataset(py, &held, Some(y), Some(names), None)?;
-    let curve =
-        run(py, threads, true, |context| model.look(|any| sets_model(any)?.error_by_size(&data, &sizes, repeats, seed, context)))?;
+    let curve = run(py, threads, true, |context| model.look(|any| sets_model(any)?.error_by_size(&data, &sizes, repeats, seed, context)))?;
     let columns = PyDict::new(py);
     columns.set_item("size", curve.iter().map(|point| point.size).collect::<Vec<_>>())?;
     columns.set_item("error", curve.iter().map(|point| point.error).collect::<Vec<_>>())?;

@@ -42,8 +42,7 @@ fn factorial(k: usize) -> f64 {
     (1..=k).map(|i| i as f64).product()
 }
 
-const KERNELS: [(usize, usize); 12] =
-    [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (3, 4), (5, 2), (5, 3), (5, 4), (8, 2), (8, 3), (8, 4)];
+const KERNELS: [(usize, usize); 12] = [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (3, 4), (5, 2), (5, 3), (5, 4), (8, 2), (8, 3), (8, 4)];
 
 #[test]
 fn set_kernels_are_those_of_the_reference() {
@@ -212,7 +211,8 @@ fn the_solved_machines_are_those_of_the_reference() {
         }
         assert!((model.machines[0].intercepts[0] + case["b"].as_f64().unwrap()).abs() < 1e-6);
         // Writing all orders out gives the same machine.
-        let written = MultiSample { symmetric: false, ..learner.clone() }.fit_tuples(&data, &all_orders(&tuples), &Context::default()).unwrap();
+        let written =
+            MultiSample { symmetric: false, ..learner.clone() }.fit_tuples(&data, &all_orders(&tuples), &Context::default()).unwrap();
         let other = written.set_decisions(&data.x, &Sets::new(&tuples).unwrap(), &Context::default()).unwrap();
         for (a, b) in decisions.iter().zip(other) {
             assert!((a - b).abs() < 1e-5, "K = {k}: {a} and {b}");
@@ -277,8 +277,14 @@ fn the_order_within_a_set_does_not_change_a_bit() {
     let mut random = Random::new(5, 0);
     for method in [Method::Direct, Method::Consensus, Method::Vote] {
         for (normalization, k) in [(Normalization::Mean, 3), (Normalization::Cosine, 3), (Normalization::Mean, 5)] {
-            let learner =
-                MultiSample { method, normalization, n_samples_per_decision: k, calibrate: true, n_extended: Some(90), ..MultiSample::default() };
+            let learner = MultiSample {
+                method,
+                normalization,
+                n_samples_per_decision: k,
+                calibrate: true,
+                n_extended: Some(90),
+                ..MultiSample::default()
+            };
             let model = learner.fit(&train).unwrap();
             let sets: Vec<Vec<usize>> = (0..90 / k).map(|set| (set * k..(set + 1) * k).collect()).collect();
             let mut shuffled = sets.clone();
@@ -364,7 +370,8 @@ fn tuples_share_no_row_within_a_repeat_and_keep_the_classes_proportions() {
         let count = |class: u32| tuples.codes.iter().filter(|&&code| code == class).count();
         assert_eq!(count(0) * per(1), count(1) * per(0), "K = {k}");
         for class in [0, 1] {
-            let mine: Vec<&[u32]> = tuples.members.chunks(k).zip(&tuples.codes).filter(|(_, code)| **code == class).map(|(t, _)| t).collect();
+            let mine: Vec<&[u32]> =
+                tuples.members.chunks(k).zip(&tuples.codes).filter(|(_, code)| **code == class).map(|(t, _)| t).collect();
             for repeat in mine.chunks(per(class)) {
                 let mut seen: Vec<u32> = repeat.concat();
                 seen.sort_unstable();
@@ -408,7 +415,8 @@ fn contributions_add_up_and_a_stream_ends_where_the_set_ends() {
     let learner = MultiSample { method: Method::Consensus, kernel: Kernel::rbf(0.3), ..MultiSample::default() };
     let model = learner.fit(&train).unwrap();
     let context = Context::default();
-    let (decisions, parts) = (model.set_decisions(&test.x, &sets, &context).unwrap(), model.contributions(&test.x, &sets, &context).unwrap());
+    let (decisions, parts) =
+        (model.set_decisions(&test.x, &sets, &context).unwrap(), model.contributions(&test.x, &sets, &context).unwrap());
     let mut first = 0;
     for set in 0..sets.len() {
         for class in 0..3 {
@@ -508,7 +516,8 @@ fn models_come_back_from_files_to_the_bit_and_damage_is_found() {
     for (method, data) in [(Method::Direct, three_classes(60, 0)), (Method::Vote, generate::banana(40, 0))] {
         let sparse = Dataset { x: data.x.to_sparse(), ..data.clone() };
         for data in [data, sparse] {
-            let learner = MultiSample { method, other_sizes: OtherSizes::Family, calibrate: true, n_extended: Some(60), ..MultiSample::default() };
+            let learner =
+                MultiSample { method, other_sizes: OtherSizes::Family, calibrate: true, n_extended: Some(60), ..MultiSample::default() };
             let model = AnyModel::from(learner.fit(&data).unwrap());
             let bytes = model.to_bytes().unwrap();
             assert_eq!(AnyModel::from_bytes(&bytes).unwrap(), model);
@@ -615,11 +624,14 @@ fn a_precomputed_kernel_is_the_same_as_its_samples() {
             x.copy_row(i, &mut values);
             values
         };
-        let values: Vec<f64> =
-            (0..a.rows()).flat_map(|i| (0..b.rows()).map(move |j| (i, j))).map(|(i, j)| kernel.evaluate(&row(a, i), &row(b, j)).unwrap()).collect();
+        let values: Vec<f64> = (0..a.rows())
+            .flat_map(|i| (0..b.rows()).map(move |j| (i, j)))
+            .map(|(i, j)| kernel.evaluate(&row(a, i), &row(b, j)).unwrap())
+            .collect();
         Matrix::dense(values, a.rows(), b.rows()).unwrap()
     };
-    let learner = MultiSample { kernel: kernel.clone(), solver: SolverSettings { tolerance: 1e-8, ..Default::default() }, ..MultiSample::default() };
+    let learner =
+        MultiSample { kernel: kernel.clone(), solver: SolverSettings { tolerance: 1e-8, ..Default::default() }, ..MultiSample::default() };
     let given = MultiSample { kernel: Kernel::Precomputed, ..learner.clone() };
     let sets = Sets::runs(30, 3).unwrap();
     let a = learner.fit(&train).unwrap().set_decisions(&test.x, &sets, &Context::default()).unwrap();
@@ -644,7 +656,12 @@ fn a_stopped_fit_gives_a_usable_model() {
 #[test]
 fn a_base_matrix_that_does_not_fit_is_computed_as_it_is_needed() {
     let (train, test) = (generate::banana(700, 0), generate::banana(60, 1));
-    let learner = MultiSample { kernel: Kernel::rbf(0.5), solver: SolverSettings { tolerance: 1e-5, ..Default::default() }, n_extended: Some(700), ..MultiSample::default() };
+    let learner = MultiSample {
+        kernel: Kernel::rbf(0.5),
+        solver: SolverSettings { tolerance: 1e-5, ..Default::default() },
+        n_extended: Some(700),
+        ..MultiSample::default()
+    };
     let sets = Sets::runs(60, 3).unwrap();
     let judge = |memory: Option<usize>| {
         let context = Context { memory, ..Context::default() };

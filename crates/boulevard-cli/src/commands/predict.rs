@@ -42,7 +42,8 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let (answers, probabilities) = match (&fitted.model, &gathered) {
         (AnyModel::MultiSample(model), Some(gathered)) => {
             let x = fitted.prepare(&data.x)?;
-            let values = if args.probability { Some((model.set_probabilities(&x, &gathered.sets, &context)?, &model.classes)) } else { None };
+            let values =
+                if args.probability { Some((model.set_probabilities(&x, &gathered.sets, &context)?, &model.classes)) } else { None };
             (answer_sets(model, &x, &gathered.sets, &context)?, values)
         }
         (AnyModel::Svc(model), _) if args.probability => {

@@ -106,7 +106,8 @@ fn gathered(model: &MultiSampleModel) -> Vec<Fact> {
     };
     let mut facts = vec![("kind", format!("classifier of sets, C = {}", g(settings.c))), ("decides by", how)];
     facts.push(("kernel", kernel(&model.single.machine.kernel)));
-    let classes: Vec<String> = model.classes.iter().zip(&model.priors).map(|(name, prior)| format!("{name} (prior {})", g(*prior))).collect();
+    let classes: Vec<String> =
+        model.classes.iter().zip(&model.priors).map(|(name, prior)| format!("{name} (prior {})", g(*prior))).collect();
     facts.push(("classes", format!("{}: {}", classes.len(), classes.join(", "))));
     for machine in &model.machines {
         let calibrated = if machine.calibration.is_some() { ", calibrated" } else { "" };
@@ -118,7 +119,8 @@ fn gathered(model: &MultiSampleModel) -> Vec<Fact> {
     }
     facts.push(("single samples", format!("{} support vectors, calibrated", model.single.machine.len())));
     if let Ok(samples) = model.expected_samples(0.99) {
-        let each: Vec<String> = model.classes.iter().zip(samples).map(|(name, n)| format!("{} for {name}", g((10.0 * n).round() / 10.0))).collect();
+        let each: Vec<String> =
+            model.classes.iter().zip(samples).map(|(name, n)| format!("{} for {name}", g((10.0 * n).round() / 10.0))).collect();
         facts.push(("samples until 99 % sure", format!("about {} (consensus)", each.join(", "))));
     }
     facts.extend(solver(&settings.solver));

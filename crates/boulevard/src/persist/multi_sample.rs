@@ -169,7 +169,11 @@ fn check_set_machine(machine: &SetMachine, classes: usize, features: usize) -> R
     equal("support rows", machine.support.len(), machine.vectors.rows())?;
     equal("columns of the support rows", if precomputed { 0 } else { features }, machine.vectors.columns())?;
     if !machine.sets.len().is_multiple_of(machine.size) {
-        return Err(Error::shape(format!("members of whole sets of {} (modulo {})", machine.size, machine.size), 0, machine.sets.len() % machine.size));
+        return Err(Error::shape(
+            format!("members of whole sets of {} (modulo {})", machine.size, machine.size),
+            0,
+            machine.sets.len() % machine.size,
+        ));
     }
     equal("coefficients of the machine for sets", outputs.saturating_mul(machine.len()), machine.coefficients.len())?;
     if let Some(place) = machine.sets.iter().find(|&&place| place >= machine.support.len()) {

@@ -51,12 +51,7 @@ impl Curve {
     fn table(&self) -> Table {
         let mut table = Table::new(["samples per decision", "error", "sd over folds", "sets"]);
         for point in &self.points {
-            table.row([
-                point.size.to_string(),
-                number::percent(point.error),
-                number::percent(point.deviation),
-                point.sets.to_string(),
-            ]);
+            table.row([point.size.to_string(), number::percent(point.error), number::percent(point.deviation), point.sets.to_string()]);
         }
         table
     }

@@ -130,7 +130,14 @@ fn choose_direct(set: &Benchmark, parts: usize, context: &Context<'_>) -> Result
 fn standardized(train: &Dataset<'_>, test: &[&Dataset<'_>]) -> Result<(Dataset<'static>, Vec<Dataset<'static>>)> {
     let scaler = Scaler::fit(&train.x, None, Scaling::Standard)?;
     let scale = |data: &Dataset<'_>| -> Result<Dataset<'static>> {
-        Ok(Dataset { x: scaler.transform(&data.x)?, target: data.target.clone(), weights: None, groups: None, tasks: None, feature_names: None })
+        Ok(Dataset {
+            x: scaler.transform(&data.x)?,
+            target: data.target.clone(),
+            weights: None,
+            groups: None,
+            tasks: None,
+            feature_names: None,
+        })
     };
     Ok((scale(train)?, test.iter().map(|data| scale(data)).collect::<Result<_>>()?))
 }
@@ -189,7 +196,16 @@ fn in_words(choice: &Choice, columns: usize) -> String {
 }
 
 fn entry(row: &str, column: String, published: Option<f64>, values: &[f64], note: String, counts: bool) -> Entry {
-    Entry { row: row.to_owned(), column, published, ours: mean(values), deviation: standard_deviation(values), splits: values.len(), note, counts }
+    Entry {
+        row: row.to_owned(),
+        column,
+        published,
+        ours: mean(values),
+        deviation: standard_deviation(values),
+        splits: values.len(),
+        note,
+        counts,
+    }
 }
 
 fn table_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
@@ -199,7 +215,9 @@ fn table_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let columns = set.data.x.columns();
     let mut entries = Vec::new();
     for (place, (name, values, choice)) in
-        [("SVM^3", &errors.consensus, &single), ("ESVM^3", &errors.direct, &direct), ("HSVM^3", &errors.vote, &single)].into_iter().enumerate()
+        [("SVM^3", &errors.consensus, &single), ("ESVM^3", &errors.direct, &direct), ("HSVM^3", &errors.vote, &single)]
+            .into_iter()
+            .enumerate()
     {
         let published = published.map(|published| published[place]);
         entries.push(entry(row, name.to_owned(), published, values, in_words(choice, columns), true));

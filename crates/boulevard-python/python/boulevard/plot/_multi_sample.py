@@ -73,8 +73,7 @@ class ErrorBySizeDisplay:
     def plot(self, ax=None, *, target=0.01, **kwargs):
         """Draw, with a line at ``target`` (None for no line); returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
-        spread = self.deviation / np.sqrt(np.maximum(self.n_sets, 1))
-        self.line_ = ax.errorbar(self.size, self.error, yerr=spread, marker="o", label=self.name, **kwargs)
+        self.line_ = ax.errorbar(self.size, self.error, yerr=self.deviation, marker="o", label=self.name, **kwargs)
         # A logarithm cannot show an error of zero: those points lie below the picture.
         if (self.error > 0).any():
             ax.set_yscale("log")

@@ -90,7 +90,10 @@ pub fn log_set_kernel(kernel: &Kernel, a: &Matrix<'_>, b: Option<&Matrix<'_>>, k
     let (kernel, rows, columns) = check(kernel, a, b, k)?;
     let (rule, _) = rule(&kernel, Normalization::Mean);
     if rule != Rule::Permanent {
-        return Err(Error::data(format!("logarithms are for kernels that are products over samples, not for the {} kernel", kernel.name())));
+        return Err(Error::data(format!(
+            "logarithms are for kernels that are products over samples, not for the {} kernel",
+            kernel.name()
+        )));
     }
     let (a, b) = (in_order(a, k).to_dense(), in_order(b.unwrap_or(a), k).to_dense());
     let row_of = |x: &Matrix<'_>, row: usize| {
@@ -142,7 +145,11 @@ fn check(kernel: &Kernel, a: &Matrix<'_>, b: Option<&Matrix<'_>>, k: usize) -> R
     }
     for x in [Some(a), b].into_iter().flatten() {
         if x.rows() == 0 || !x.rows().is_multiple_of(k) {
-            return Err(Error::shape(format!("rows of whole sets of {k} (rows modulo {k})"), 0, if x.rows() == 0 { k } else { x.rows() % k }));
+            return Err(Error::shape(
+                format!("rows of whole sets of {k} (rows modulo {k})"),
+                0,
+                if x.rows() == 0 { k } else { x.rows() % k },
+            ));
         }
         if x.columns() == 0 {
             return Err(Error::data("samples in sets need at least one feature"));
@@ -176,15 +183,7 @@ fn in_order(x: &Matrix<'_>, k: usize) -> Matrix<'static> {
 }
 
 /// Linear kernels see only the sum of a set's members: one inner product per pair of sets.
-fn by_sums(
-    base: &Kernel,
-    coef0: f64,
-    a: &Matrix<'_>,
-    b: &Matrix<'_>,
-    k: usize,
-    context: &Context<'_>,
-    values: &mut [f64],
-) -> Result<bool> {
+fn by_sums(base: &Kernel, coef0: f64, a: &Matrix<'_>, b: &Matrix<'_>, k: usize, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
     let sums = |x: &Matrix<'_>| {
         let (x, width) = (in_order(x, k), x.columns());
         let mut values = vec![0.0; x.rows() / k * width];
@@ -238,7 +237,14 @@ trait Filler: Sync {
     fn fill(&self, first: usize, panel: usize, out: &mut [f64]);
 }
 
-fn fill_batches(filler: &dyn Filler, rows: usize, columns: usize, symmetric: bool, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
+fn fill_batches(
+    filler: &dyn Filler,
+    rows: usize,
+    columns: usize,
+    symmetric: bool,
+    context: &Context<'_>,
+    values: &mut [f64],
+) -> Result<bool> {
     let lanes = context.isa.lanes::<f64>();
     let slots: Vec<Mutex<&mut [f64]>> = values.chunks_mut(BATCH * columns).map(Mutex::new).collect();
     // `None` if the work was stopped, else whether what was computed is finite.

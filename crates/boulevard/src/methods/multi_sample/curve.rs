@@ -25,7 +25,14 @@ pub struct CurvePoint {
 impl MultiSampleModel {
     /// Errors on new labelled data for sets of every size in `sizes`: each of `repeats` repeats cuts the rows of every class, in random
     /// order, into sets that share no row. Sizes for which no class has enough rows are left out.
-    pub fn error_by_size(&self, data: &Dataset<'_>, sizes: &[usize], repeats: usize, seed: u64, context: &Context<'_>) -> Result<Vec<CurvePoint>> {
+    pub fn error_by_size(
+        &self,
+        data: &Dataset<'_>,
+        sizes: &[usize],
+        repeats: usize,
+        seed: u64,
+        context: &Context<'_>,
+    ) -> Result<Vec<CurvePoint>> {
         check::at_least("error_by_size", "repeats", repeats, 1)?;
         data.validate()?;
         let classes = data.expect_classes()?;
@@ -44,7 +51,8 @@ impl MultiSampleModel {
             let (mut errors, mut judged) = (Vec::with_capacity(repeats), 0);
             for repeat in 0..repeats as u64 {
                 let tuples = Tuples::draw(&rows, &codes, counts.len(), size, Some(1), seed.wrapping_add(repeat));
-                let sets: Vec<Vec<usize>> = tuples.members.chunks_exact(size).map(|set| set.iter().map(|&row| row as usize).collect()).collect();
+                let sets: Vec<Vec<usize>> =
+                    tuples.members.chunks_exact(size).map(|set| set.iter().map(|&row| row as usize).collect()).collect();
                 let predicted = self.predict_sets(&data.x, &Sets::new(&sets)?, context)?;
                 let wrong = predicted.codes().iter().zip(&tuples.codes).filter(|(a, b)| a != b).count();
                 errors.push(wrong as f64 / sets.len() as f64);

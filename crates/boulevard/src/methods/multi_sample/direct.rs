@@ -97,9 +97,8 @@ pub(super) fn solve_path(
     let (n, k) = (tuples.len(), tuples.k);
     // A tuple weighs what its rows weigh on average; written out in all orders, the copies share the cost.
     let share = if learner.symmetric { 1.0 } else { 1.0 / permanent::factorial(k) };
-    let weight = |tuple: usize| {
-        share * tuples.members[tuple * k..(tuple + 1) * k].iter().map(|&row| weights[row as usize]).sum::<f64>() / k as f64
-    };
+    let weight =
+        |tuple: usize| share * tuples.members[tuple * k..(tuple + 1) * k].iter().map(|&row| weights[row as usize]).sum::<f64>() / k as f64;
     let pairwise = classes == 2 || learner.multiclass == Multiclass::OneVsOne;
     let problems: Vec<(usize, Option<usize>)> =
         if pairwise { pairs(classes).into_iter().map(|(i, j)| (i, Some(j))).collect() } else { (0..classes).map(|i| (i, None)).collect() };
@@ -131,7 +130,8 @@ pub(super) fn solve_path(
     });
     let paths = paths.into_iter().collect::<Result<Vec<_>>>()?;
     let fit_of = |place: usize| {
-        let mut fit = TupleFit { coefficients: vec![0.0; problems.len() * n], intercepts: Vec::new(), pairwise, report: FitReport::default() };
+        let mut fit =
+            TupleFit { coefficients: vec![0.0; problems.len() * n], intercepts: Vec::new(), pairwise, report: FitReport::default() };
         for ((chosen, path), row) in paths.iter().zip(fit.coefficients.chunks_exact_mut(n.max(1))) {
             // A class without tuples never wins.
             let Some(binary) = path.get(place) else {

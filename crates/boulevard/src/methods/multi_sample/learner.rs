@@ -275,7 +275,8 @@ impl MultiSample {
         let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
         let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
         // Class weights count as more samples, here as in the machine: otherwise the sigmoid would take them back.
-        let weights: Vec<f64> = classes.codes().iter().zip(&training.weights).map(|(&code, w)| w * training.factors[code as usize]).collect();
+        let weights: Vec<f64> =
+            classes.codes().iter().zip(&training.weights).map(|(&code, w)| w * training.factors[code as usize]).collect();
         let mut sigmoids = fit_sigmoids(classes, Some(&weights), &values, outputs);
         let width = sigmoids.len();
         if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
@@ -405,7 +406,12 @@ impl Learner for MultiSample {
             return Err(check::complaint(OWNER, "n_samples_per_decision", allowed, self.n_samples_per_decision));
         }
         if self.normalization == Normalization::Cosine && self.kernel == Kernel::Precomputed && self.method == Method::Direct {
-            return Err(check::complaint(OWNER, "normalization", "`mean` for a precomputed kernel (the values of new samples with themselves are not given)", "cosine"));
+            return Err(check::complaint(
+                OWNER,
+                "normalization",
+                "`mean` for a precomputed kernel (the values of new samples with themselves are not given)",
+                "cosine",
+            ));
         }
         match &self.priors {
             Some(priors) => check_priors(priors),

@@ -145,7 +145,8 @@ impl MultiSample {
         let learner = Self { c, ..self.clone() };
         let model = learner.fit_in(&Dataset { groups: None, ..learner.training_part(data, &train) }, context)?;
         let place = |row: u32| test.binary_search(&(row as usize)).expect("it was collected");
-        let sets: Vec<Vec<usize>> = fold.test.members.chunks_exact(fold.test.k).map(|set| set.iter().map(|&row| place(row)).collect()).collect();
+        let sets: Vec<Vec<usize>> =
+            fold.test.members.chunks_exact(fold.test.k).map(|set| set.iter().map(|&row| place(row)).collect()).collect();
         let x = learner.test_part(data, &train, &test);
         let predicted: Categories = model.predict_sets(&x, &Sets::new(&sets)?, context)?;
         Ok(predicted.codes().to_vec())

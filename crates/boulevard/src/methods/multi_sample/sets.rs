@@ -208,5 +208,9 @@ fn permutations(k: usize) -> Vec<Vec<usize>> {
         return vec![Vec::new()];
     }
     let shorter = permutations(k - 1);
-    (0..k).flat_map(|first| shorter.iter().map(move |rest| std::iter::once(first).chain(rest.iter().map(move |&i| i + usize::from(i >= first))).collect())).collect()
+    (0..k)
+        .flat_map(|first| {
+            shorter.iter().map(move |rest| std::iter::once(first).chain(rest.iter().map(move |&i| i + usize::from(i >= first))).collect())
+        })
+        .collect()
 }

@@ -96,15 +96,8 @@ impl<'a> BaseKernel<'a> {
     /// Values between two lists of tuples, in double precision.
     pub(super) fn between(&self, rows: &Tuples, columns: &Tuples) -> Result<SetRows<'a, f64>> {
         let (row_sets, column_sets) = (Arc::new(rows.members.clone()), Arc::new(columns.members.clone()));
-        let sets = SetRows::new(
-            self.double_base(),
-            self.rule,
-            rows.k,
-            row_sets,
-            column_sets,
-            [self.accuracy, self.largest],
-            self.context.isa,
-        );
+        let sets =
+            SetRows::new(self.double_base(), self.rule, rows.k, row_sets, column_sets, [self.accuracy, self.largest], self.context.isa);
         Ok(match self.normalization {
             Normalization::Mean => sets,
             Normalization::Cosine => sets.cosine(&self.own_values(rows)?, &self.own_values(columns)?),
