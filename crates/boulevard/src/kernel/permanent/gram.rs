@@ -1,9 +1,9 @@
 //! Whole matrices of set kernels.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use super::rows::{Base, BaseGram, SetRows, Work, panel_order};
-use super::{Normalization, Rule, check_size, compare, factorial, log_permanent, ranks, rule, sort_members, value};
+use super::rows::{BaseGram, Work, panel_order};
+use super::{MAX_SET, Normalization, Rule, check_size, compare, factorial, log_permanent, ranks, rule, sort_members, value};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Gamma, Kernel, KernelRows};
@@ -222,30 +222,18 @@ fn by_members(
     // Sets that share samples, as tuples of a training set do: a matrix of the distinct samples is small, and the rest is gathering.
     let repeated = left.rows.len().saturating_mul(right.as_ref().unwrap_or(&left).rows.len()) <= a.rows() * other.rows() / 4;
     if repeated {
-        let filler = Gathered::new(rule, base, (a, &left), (other, right.as_ref().unwrap_or(&left)), k, context)?;
-        return fill_batches(&filler, rows, columns, b.is_none(), context, values);
+        let gathered = Gathered::new(rule, base, (a, &left), (other, right.as_ref().unwrap_or(&left)), k, context)?;
+        return gathered.fill_all(b.is_none(), context, values);
     }
     let left = in_order(a, k);
     let right = select(other, &panel_order(&tuples(other, k), k, context.isa.lanes::<f64>()));
     let kernel = kernel::cross(base, &left, &[], &right, context)?;
-    fill_batches(&Streamed { kernel, rule, k, columns, isa: context.isa }, rows, columns, b.is_none(), context, values)
+    fill_batches(&Streamed { kernel, rule, k, columns, isa: context.isa }, rows, b.is_none(), context, values)
 }
 
-/// Makes whole rows of a matrix of sets, from some panel on.
-trait Filler: Sync {
-    /// Rows from set `first` on into `out`; columns before `panel` may be left alone.
-    fn fill(&self, first: usize, panel: usize, out: &mut [f64]);
-}
-
-fn fill_batches(
-    filler: &dyn Filler,
-    rows: usize,
-    columns: usize,
-    symmetric: bool,
-    context: &Context<'_>,
-    values: &mut [f64],
-) -> Result<bool> {
-    let lanes = context.isa.lanes::<f64>();
+/// Rows of the matrix in batches, in parallel. Whether all values are finite.
+fn fill_batches(streamed: &Streamed<'_>, rows: usize, symmetric: bool, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
+    let (lanes, columns) = (context.isa.lanes::<f64>(), streamed.columns);
     let slots: Vec<Mutex<&mut [f64]>> = values.chunks_mut(BATCH * columns).map(Mutex::new).collect();
     // `None` if the work was stopped, else whether what was computed is finite.
     let done = parallel::map(context.threads, slots.len(), |batch| {
@@ -255,18 +243,26 @@ fn fill_batches(
         let mut slot = slots[batch].lock().expect("only one thread has this batch");
         // A matrix of sets with themselves is symmetric: what lies left of the diagonal's panel is mirrored below.
         let panel = if symmetric { batch * BATCH / lanes } else { 0 };
-        filler.fill(batch * BATCH, panel, &mut slot);
-        // Zero times a finite number is zero: a sum without branches, while the rows are in cache.
-        Some(slot.chunks_exact(columns).all(|row| row[panel * lanes..].iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0))
+        streamed.fill(batch * BATCH, panel, &mut slot);
+        Some(slot.chunks_exact(columns).all(|row| are_finite(&row[panel * lanes..])))
     });
     drop(slots);
-    if done.contains(&None) {
-        return Err(Error::data("the set kernel was stopped before it was complete"));
-    }
     if symmetric {
         mirror(values, rows);
     }
-    Ok(done.into_iter().all(|finite| finite == Some(true)))
+    all_done(&done)
+}
+
+/// Zero times a finite number is zero: a sum without branches, while the numbers are in cache.
+fn are_finite(values: &[f64]) -> bool {
+    values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0
+}
+
+fn all_done(done: &[Option<bool>]) -> Result<bool> {
+    if done.contains(&None) {
+        return Err(Error::data("the set kernel was stopped before it was complete"));
+    }
+    Ok(!done.contains(&Some(false)))
 }
 
 /// Members' values computed where they are used, and never stored.
@@ -279,7 +275,8 @@ struct Streamed<'a> {
     isa: Isa,
 }
 
-impl Filler for Streamed<'_> {
+impl Streamed<'_> {
+    /// Rows from set `first` on into `out`; columns before `panel` are left alone.
     fn fill(&self, first: usize, panel: usize, out: &mut [f64]) {
         let (k, lanes, columns) = (self.k, self.isa.lanes::<f64>(), self.columns);
         let panels = columns.div_ceil(lanes);
@@ -310,9 +307,12 @@ impl Filler for Streamed<'_> {
 
 /// Members' values from a matrix of the distinct samples.
 struct Gathered {
-    rows: SetRows<'static, f64>,
-    columns: usize,
-    lanes: usize,
+    gram: BaseGram<f64>,
+    rule: Rule,
+    k: usize,
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    isa: Isa,
 }
 
 impl Gathered {
@@ -330,22 +330,55 @@ impl Gathered {
             let mut tuples = of.places.clone();
             // Distinct samples are numbered by value.
             tuples.chunks_exact_mut(k).for_each(<[u32]>::sort_unstable);
-            Arc::new(tuples)
+            tuples
         };
-        let columns = b.rows() / k;
-        let rows = SetRows::new(Base::Gram(Arc::new(gram)), rule, k, tuples(left), tuples(right), [0.0, 1.0], context.isa);
-        Ok(Self { rows, columns, lanes: context.isa.lanes::<f64>() })
+        Ok(Self { gram, rule, k, rows: tuples(left), columns: tuples(right), isa: context.isa })
     }
-}
 
-impl Filler for Gathered {
-    fn fill(&self, first: usize, panel: usize, out: &mut [f64]) {
-        let start = panel * self.lanes;
-        let mut buffer = vec![0.0; (self.columns - start).next_multiple_of(self.lanes)];
-        for (set, row) in out.chunks_exact_mut(self.columns).enumerate() {
-            self.rows.fill(&[first + set], start..self.columns, &mut [&mut buffer]);
-            row[start..].copy_from_slice(&buffer[..self.columns - start]);
-        }
+    /// One panel of columns at a time: the base matrix's columns are gathered for it once, and every set of rows then reads its members'
+    /// rows in one run. Whether all values are finite.
+    fn fill_all(&self, symmetric: bool, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
+        let (k, lanes) = (self.k, self.isa.lanes::<f64>());
+        let (rows, columns) = (self.rows.len() / k, self.columns.len() / k);
+        let index = panel_order(&self.columns, k, lanes);
+        let samples = self.rows.iter().max().map_or(0, |&most| most as usize + 1);
+        let panels = columns.div_ceil(lanes);
+        let target = Mutex::new(values);
+        let done = parallel::map(context.threads, panels, |panel| {
+            if context.step("set kernel", panel, panels).is_some() {
+                return None;
+            }
+            let index = &index[panel * k * lanes..(panel + 1) * k * lanes];
+            let mut block = vec![0.0; samples * index.len()];
+            for (sample, to) in block.chunks_exact_mut(index.len()).enumerate() {
+                let from = self.gram.row(sample);
+                to.iter_mut().zip(index).for_each(|(to, &place)| *to = from[place as usize]);
+            }
+            // Of a symmetric matrix only what is above the end of the panel; the rest is its mirror image.
+            let count = if symmetric { rows.min((panel + 1) * lanes) } else { rows };
+            let mut work = Work::new(self.rule, k, self.isa);
+            let mut made = vec![0.0; count * lanes];
+            let mut starts = [0; MAX_SET];
+            for (set, to) in made.chunks_exact_mut(lanes).enumerate() {
+                let members = &self.rows[set * k..(set + 1) * k];
+                starts.iter_mut().zip(members).for_each(|(start, &sample)| *start = sample as usize * index.len());
+                work.finish_at(&block, &starts[..k], to);
+            }
+            let (first, width) = (panel * lanes, lanes.min(columns - panel * lanes));
+            let mut target = target.lock().expect("no holder panics");
+            for (set, from) in made.chunks_exact(lanes).enumerate() {
+                target[set * columns + first..set * columns + first + width].copy_from_slice(&from[..width]);
+            }
+            if symmetric {
+                for column in 0..width {
+                    // Within the diagonal's own square both halves were computed; the upper one stays.
+                    let to = &mut target[(first + column) * columns..(first + column) * columns + (first + column).min(count)];
+                    to.iter_mut().enumerate().for_each(|(set, to)| *to = made[set * lanes + column]);
+                }
+            }
+            Some(are_finite(&made))
+        });
+        all_done(&done)
     }
 }
 

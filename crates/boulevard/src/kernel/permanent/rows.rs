@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::subset::permanents;
-use super::{Rule, factorial, value};
+use super::{MAX_SET, Rule, factorial, value};
 use crate::kernel::rows::KernelRows;
 use crate::observe::Context;
 use crate::parallel;
@@ -37,7 +37,7 @@ impl<T: Real> BaseGram<T> {
         Self { values: parts.concat(), width }
     }
 
-    fn row(&self, row: usize) -> &[T] {
+    pub(super) fn row(&self, row: usize) -> &[T] {
         &self.values[row * self.width..(row + 1) * self.width]
     }
 
@@ -182,15 +182,22 @@ impl<T: Real> Work<T> {
 
     /// Entry (r, c) of panel p is at `values[r * stride + (p * k + c) * lanes]`.
     pub(super) fn finish(&mut self, values: &[T], stride: usize, out: &mut [T]) {
+        let mut starts = [0; MAX_SET];
+        starts.iter_mut().enumerate().for_each(|(r, start)| *start = r * stride);
+        self.finish_at(values, &starts[..self.k], out);
+    }
+
+    /// The same with row r of all panels from `values[starts[r]]` on.
+    pub(super) fn finish_at(&mut self, values: &[T], starts: &[usize], out: &mut [T]) {
         let k = self.k;
         match self.rule {
-            Rule::Permanent => permanents(self.isa, k, values, stride, &mut self.table, self.factor, out),
+            Rule::Permanent => permanents(self.isa, values, starts, &mut self.table, self.factor, out),
             _ => {
                 let lanes = self.isa.lanes::<T>();
                 for (place, to) in out.iter_mut().enumerate() {
                     let (panel, lane) = (place / lanes, place % lanes);
                     for (entry, one) in self.one.iter_mut().enumerate() {
-                        *one = values[entry / k * stride + (panel * k + entry % k) * lanes + lane].to_f64();
+                        *one = values[starts[entry / k] + (panel * k + entry % k) * lanes + lane].to_f64();
                     }
                     *to = T::from_f64(value(self.rule, &self.one, k));
                 }

@@ -65,13 +65,12 @@ pub fn log_permanent(logarithms: &[f64], k: usize) -> f64 {
 
 /// The permanents of whole panels of matrices.
 ///
-/// Entry `(r, c)` of the matrices of panel `p` is the panel of lanes at `values[r * stride + (p * k + c) * lanes]`; `table` has room for
+/// Entry `(r, c)` of the matrices of panel `p` is the panel of lanes at `values[starts[r] + (p * k + c) * lanes]`; `table` has room for
 /// `2^k` panels, `out` for one panel per panel. Every value is multiplied by `factor`.
-pub(super) fn permanents<T: Real>(isa: Isa, k: usize, values: &[T], stride: usize, table: &mut [T], factor: T, out: &mut [T]) {
+pub(super) fn permanents<T: Real>(isa: Isa, values: &[T], starts: &[usize], table: &mut [T], factor: T, out: &mut [T]) {
     struct Permanents<'a, T> {
-        k: usize,
         values: &'a [T],
-        stride: usize,
+        starts: &'a [usize],
         table: &'a mut [T],
         factor: T,
         out: &'a mut [T],
@@ -80,50 +79,49 @@ pub(super) fn permanents<T: Real>(isa: Isa, k: usize, values: &[T], stride: usiz
         type Output = ();
         #[inline(always)]
         fn run<S: Simd<T>>(self, simd: S) {
-            let Self { k, values, stride, table, factor, out } = self;
-            let factor = simd.splat(factor);
+            let Self { values, starts, table, factor, out } = self;
+            let (k, factor) = (starts.len(), simd.splat(factor));
             for (p, out) in out.chunks_exact_mut(S::LANES).enumerate() {
                 let panel = &values[p * k * S::LANES..];
-                let value = match k {
-                    1 => simd.load(panel),
-                    2 => two(simd, panel, stride),
-                    3 => three(simd, panel, stride),
-                    _ => by_subsets(simd, k, panel, stride, table),
+                let value = match *starts {
+                    [a] => simd.load(&panel[a..]),
+                    [a, b] => two(simd, &panel[a..], &panel[b..]),
+                    [a, b, c] => three(simd, &panel[a..], &panel[b..], &panel[c..]),
+                    _ => by_subsets(simd, panel, starts, table),
                 };
                 simd.store(simd.mul(value, factor), out);
             }
         }
     }
-    T::dispatch(isa, Permanents { k, values, stride, table, factor, out });
+    T::dispatch(isa, Permanents { values, starts, table, factor, out });
 }
 
 #[inline(always)]
-fn entry<T: Real, S: Simd<T>>(simd: S, panel: &[T], stride: usize, r: usize, c: usize) -> S::V {
-    simd.load(&panel[r * stride + c * S::LANES..])
+fn entry<T: Real, S: Simd<T>>(simd: S, row: &[T], c: usize) -> S::V {
+    simd.load(&row[c * S::LANES..])
 }
 
 #[inline(always)]
-fn two<T: Real, S: Simd<T>>(simd: S, panel: &[T], stride: usize) -> S::V {
-    let last = simd.mul(entry(simd, panel, stride, 0, 1), entry(simd, panel, stride, 1, 0));
-    simd.fma(entry(simd, panel, stride, 0, 0), entry(simd, panel, stride, 1, 1), last)
+fn two<T: Real, S: Simd<T>>(simd: S, first: &[T], second: &[T]) -> S::V {
+    simd.fma(entry(simd, first, 0), entry(simd, second, 1), simd.mul(entry(simd, first, 1), entry(simd, second, 0)))
 }
 
 /// Expansion by the first row: nine products.
 #[inline(always)]
-fn three<T: Real, S: Simd<T>>(simd: S, panel: &[T], stride: usize) -> S::V {
-    let (d, e, f) = (entry(simd, panel, stride, 1, 0), entry(simd, panel, stride, 1, 1), entry(simd, panel, stride, 1, 2));
-    let (g, h, i) = (entry(simd, panel, stride, 2, 0), entry(simd, panel, stride, 2, 1), entry(simd, panel, stride, 2, 2));
-    let first = simd.mul(entry(simd, panel, stride, 0, 0), simd.fma(e, i, simd.mul(f, h)));
-    let second = simd.fma(entry(simd, panel, stride, 0, 1), simd.fma(d, i, simd.mul(f, g)), first);
-    simd.fma(entry(simd, panel, stride, 0, 2), simd.fma(d, h, simd.mul(e, g)), second)
+fn three<T: Real, S: Simd<T>>(simd: S, first: &[T], second: &[T], third: &[T]) -> S::V {
+    let (d, e, f) = (entry(simd, second, 0), entry(simd, second, 1), entry(simd, second, 2));
+    let (g, h, i) = (entry(simd, third, 0), entry(simd, third, 1), entry(simd, third, 2));
+    let sum = simd.mul(entry(simd, first, 0), simd.fma(e, i, simd.mul(f, h)));
+    let sum = simd.fma(entry(simd, first, 1), simd.fma(d, i, simd.mul(f, g)), sum);
+    simd.fma(entry(simd, first, 2), simd.fma(d, h, simd.mul(e, g)), sum)
 }
 
 #[inline(always)]
-fn by_subsets<T: Real, S: Simd<T>>(simd: S, k: usize, panel: &[T], stride: usize, table: &mut [T]) -> S::V {
-    let all = (1usize << k) - 1;
+fn by_subsets<T: Real, S: Simd<T>>(simd: S, panel: &[T], starts: &[usize], table: &mut [T]) -> S::V {
+    let all = (1usize << starts.len()) - 1;
     simd.store(simd.splat(T::from_f64(1.0)), table);
     for mask in 1..=all {
-        let row = &panel[(mask.count_ones() as usize - 1) * stride..];
+        let row = &panel[starts[mask.count_ones() as usize - 1]..];
         let (mut sum, mut left) = (simd.splat(T::default()), mask);
         while left != 0 {
             let c = left.trailing_zeros() as usize;
