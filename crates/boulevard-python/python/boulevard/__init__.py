@@ -14,12 +14,15 @@ from . import datasets, exceptions, model_selection
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 
 __all__ = [
     "SVC",
     "SVR",
+    "LinearSVC",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
