@@ -79,7 +79,16 @@ impl Fitted {
                 let decisions = model.decision_values_in(&x, context)?;
                 let codes = model.codes_from_decisions(&decisions);
                 let target = Target::Classes(Categories::new(codes, model.classes.clone())?);
-                Answers { target, decisions, decision_names: names_of_decisions(&model.classes) }
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
+            AnyModel::LinearSvc(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
+            AnyModel::LinearSvr(model) => {
+                let values = model.predict_in(&x, context)?;
+                Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
             }
             AnyModel::Svr(model) => {
                 let values = model.predict_in(&x, context)?;
@@ -112,6 +121,14 @@ impl Fitted {
         }
     }
 
+    /// Whether the model gives probabilities; fails for what is not a classifier.
+    pub fn calibrated(&self, purpose: &str) -> Result<bool> {
+        match &self.model {
+            AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
+            _ => Ok(self.classifier(purpose)?.calibration.is_some()),
+        }
+    }
+
     /// Support vectors in all.
     pub fn support(&self) -> usize {
         match &self.model {
@@ -130,7 +147,7 @@ impl Fitted {
 pub fn answer_sets(model: &MultiSampleModel, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Answers> {
     let decisions = model.set_decisions(x, sets, context)?;
     let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
-    Ok(Answers { target, decisions, decision_names: names_of_decisions(&model.classes) })
+    Ok(Answers { target, decisions, decision_names: decision_names(&model.classes) })
 }
 
 /// Whether the model wants kernel values instead of features.
@@ -144,7 +161,7 @@ pub fn is_precomputed(model: &AnyModel) -> bool {
     }
 }
 
-fn names_of_decisions(classes: &[String]) -> Vec<String> {
+pub fn decision_names(classes: &[String]) -> Vec<String> {
     match classes {
         [_, second] => vec![format!("decision:{second}")],
         _ => classes.iter().map(|class| format!("decision:{class}")).collect(),

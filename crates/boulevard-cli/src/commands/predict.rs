@@ -24,9 +24,8 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     }
     let mut fitted = Fitted::load(&args.model)?;
     if args.probability && fitted.gatherer().is_none() {
-        let classifier = fitted.classifier("--probability")?;
         anyhow::ensure!(
-            classifier.calibration.is_some(),
+            fitted.calibrated("--probability")?,
             "{}: the model has no probabilities: train it with --calibrate",
             args.model.display()
         );
@@ -47,6 +46,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
             (answer_sets(model, &x, &gathered.sets, &context)?, values)
         }
         (AnyModel::Svc(model), _) if args.probability => {
+            (fitted.answer(&data.x, &context)?, Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)))
+        }
+        (AnyModel::LinearSvc(model), _) if args.probability => {
             (fitted.answer(&data.x, &context)?, Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)))
         }
         _ => (fitted.answer(&data.x, &context)?, None),
@@ -136,7 +138,7 @@ fn gather(fitted: &Fitted, data: &Dataset<'static>, args: &PredictArgs) -> Resul
 fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     files::expect_file(&args.data)?;
     let target = match &fitted.model {
-        AnyModel::Svr(_) => TargetKind::Real,
+        AnyModel::Svr(_) | AnyModel::LinearSvr(_) => TargetKind::Real,
         AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
         _ => TargetKind::Classes,
     };

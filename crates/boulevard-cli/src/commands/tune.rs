@@ -146,10 +146,14 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
         Recipe::Svr(svr) => svr.c = price,
         Recipe::OneClass(one) => one.nu = price,
         Recipe::Gather(gather) => gather.c = price,
+        Recipe::LinearSvc(svc) => svc.c = price,
+        Recipe::LinearSvr(svr) => svr.c = price,
     }
     if let Some(gamma) = gamma {
         let kernel = plan.kernel().clone().with_gamma(gamma);
-        *plan.kernel_mut() = kernel;
+        if let Some(place) = plan.kernel_mut() {
+            *place = kernel;
+        }
     }
     plan
 }
@@ -210,6 +214,7 @@ fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Contex
         match &mut plan.recipe {
             Recipe::Svc(svc) => svc.calibrate = false,
             Recipe::Gather(gather) => gather.calibrate = false,
+            Recipe::LinearSvc(svc) => svc.calibrate = false,
             _ => {}
         }
         plan

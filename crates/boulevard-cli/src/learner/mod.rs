@@ -4,6 +4,7 @@
 
 mod gather;
 mod kernel;
+mod linear;
 mod machine;
 
 use anyhow::{Result, bail};
@@ -13,7 +14,7 @@ use boulevard::kernel::Kernel;
 use boulevard::methods::multi_sample::MultiSample;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{Learner, OneClass, Svc, Svr};
+use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
@@ -25,6 +26,8 @@ pub enum Recipe {
     Svr(Svr),
     OneClass(OneClass),
     Gather(MultiSample),
+    LinearSvc(LinearSvc),
+    LinearSvr(LinearSvr),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -75,8 +78,8 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) | Recipe::Gather(_) => TargetKind::Classes,
-            Recipe::Svr(_) => TargetKind::Real,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Gather(_) => TargetKind::Classes,
+            Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
         }
     }
@@ -87,16 +90,19 @@ impl Plan {
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
             Recipe::Gather(gather) => &gather.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
         }
     }
 
-    pub fn kernel_mut(&mut self) -> &mut Kernel {
-        match &mut self.recipe {
+    /// The kernel to search over; none for methods that choose their own.
+    pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(match &mut self.recipe {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
             Recipe::Gather(gather) => &mut gather.kernel,
-        }
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
+        })
     }
 
     /// Learns from `data`: the scaler sees only these rows.
@@ -123,6 +129,8 @@ impl Recipe {
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
             Self::Gather(gather) => gather.validate(),
+            Self::LinearSvc(svc) => svc.validate(),
+            Self::LinearSvr(svr) => svr.validate(),
         }
     }
 
@@ -132,6 +140,8 @@ impl Recipe {
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
             Self::Gather(gather) => gather.fit_in(data, context)?.into(),
+            Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
+            Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
         })
     }
 }

@@ -9,6 +9,7 @@ from . import _core
 from ._classification import SVC, NuSVC
 from ._kernel_estimator import KERNELS
 from ._multi_sample import MultiSampleClassifier
+from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 from .exceptions import FileFormatError
@@ -54,8 +55,9 @@ def load(path):
     estimator._sparse = type(parts.get("vectors")) is tuple
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    if model.kind in ("svc", "multi_sample"):
+    if model.classes is not None:
         estimator.classes_ = _labels(model.classes)
+    if model.kind == "svc":
         estimator.class_weight_ = _class_weights(model.classes, given["class_weight"])
     estimator._take(parts)
     return estimator
@@ -63,6 +65,8 @@ def load(path):
 
 def _estimator(kind, given, path):
     """An unfitted estimator with the file's parameters."""
+    if kind in ("linear_svc", "linear_svr"):
+        return _linear(kind, given)
     kernel, solver = dict(given["kernel"]), given["solver"]
     name = kernel.pop("type")
     if name not in KERNELS:
@@ -75,20 +79,15 @@ def _estimator(kind, given, path):
         "max_iter": -1 if solver["max_iterations"] is None else solver["max_iterations"],
         "shrinking": solver["shrinking"],
     }
-    if "class_weight" in given:
-        weights = given["class_weight"]
-        if weights == "balanced":
-            parameters["class_weight"] = "balanced"
-        elif isinstance(weights, dict):
-            labels = _labels([name for name, _ in weights["given"]]).tolist()
-            parameters["class_weight"] = dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
     if kind == "multi_sample":
         same = ("n_samples_per_decision", "method", "symmetric", "n_extended", "normalization", "other_sizes", "priors", "platt_guard", "calibrate")
         parameters.update({name: given[name] for name in same}, C=given["c"], random_state=given["seed"])
+        parameters["class_weight"] = _given_weights(given["class_weight"])
         parameters["multiclass"] = {"one_vs_one": "ovo", "one_vs_rest": "ovr"}[given["multiclass"]]
         return MultiSampleClassifier(**parameters)
     if kind == "svc":
         ((name, value),) = given["penalty"].items()
+        parameters["class_weight"] = _given_weights(given["class_weight"])
         parameters.update(calibrate=given["calibrate"], random_state=given["seed"])
         return SVC(C=value, **parameters) if name == "c" else NuSVC(nu=value, **parameters)
     if kind == "svr":
@@ -99,6 +98,37 @@ def _estimator(kind, given, path):
     if kind == "one_class":
         return OneClassSVM(nu=given["nu"], **parameters)
     raise FileFormatError(f"{os.fspath(path)}: models of kind {kind!r} cannot be used from Python yet")
+
+
+def _linear(kind, given):
+    """An unfitted linear estimator."""
+    bias = given["bias"]
+    parameters = {
+        "C": given["c"],
+        "tol": given["tolerance"],
+        "fit_intercept": bias != "none",
+        "intercept_scaling": bias["column"] if isinstance(bias, dict) else None,
+    }
+    absolute = given["loss"] == "absolute"
+    if kind == "linear_svr":
+        loss = "epsilon_insensitive" if absolute else "squared_epsilon_insensitive"
+        return LinearSVR(loss=loss, epsilon=given["epsilon"], **parameters)
+    return LinearSVC(
+        loss="hinge" if absolute else "squared_hinge",
+        penalty=given["regulariser"],
+        class_weight=_given_weights(given["class_weight"]),
+        calibrate=given["calibrate"],
+        random_state=given["seed"],
+        **parameters,
+    )
+
+
+def _given_weights(weights):
+    """The parameter ``class_weight`` from a file."""
+    if not isinstance(weights, dict):
+        return "balanced" if weights == "balanced" else None
+    labels = _labels([name for name, _ in weights["given"]]).tolist()
+    return dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
 
 
 def _labels(names):

@@ -328,9 +328,7 @@ class MultiSampleClassifier(KernelClassifier):
         labels, classes = self._encode(table, labels, original)
         parameters = self._parameters(labels)
         self._groups = codes
-        self.__dict__.pop("_training", None)
-        if not self.calibrate:
-            self._training = (table, classes, codes)
+        self._remember(table, classes, codes)
         try:
             self._fit_native(parameters, table, classes, class_names(self.classes_), None, original, is_array(rows))
         finally:
