@@ -14,6 +14,9 @@ use crate::solver::{KernelSource, SMALL};
 /// The base matrix is kept if both precisions of it take at most this, or half of the memory allowed.
 const MOST_BYTES: usize = 2 << 30;
 
+/// Products that a whole matrix of tuples may take at once: nobody is asked meanwhile whether to stop.
+const MOST_AT_ONCE: usize = 1 << 31;
+
 /// The base kernel of a table of single samples.
 pub(super) struct BaseKernel<'a> {
     kernel: Kernel,
@@ -195,7 +198,12 @@ impl KernelSource for TupleKernel<'_, '_> {
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
         Ok(&**self.double.get_or_init(|| {
             let rows = self.rows(self.base.double_base(), self.base.accuracy);
-            if self.len() <= SMALL { Box::new(GramRows::new(&rows, false, self.base.context.isa)) } else { Box::new(rows) }
+            let work = (self.len() * self.len()).saturating_mul(self.k << (self.k - 1));
+            if self.len() <= SMALL && work <= MOST_AT_ONCE {
+                Box::new(GramRows::new(&rows, false, self.base.context.isa))
+            } else {
+                Box::new(rows)
+            }
         }))
     }
 
