@@ -370,10 +370,15 @@ impl Gathered {
                 target[set * columns + first..set * columns + first + width].copy_from_slice(&from[..width]);
             }
             if symmetric {
-                for column in 0..width {
-                    // Within the diagonal's own square both halves were computed; the upper one stays.
-                    let to = &mut target[(first + column) * columns..(first + column) * columns + (first + column).min(count)];
-                    to.iter_mut().enumerate().for_each(|(set, to)| *to = made[set * lanes + column]);
+                // A few sets at a time for all columns: what was made is read from the first cache.
+                for block in (0..count).step_by(SQUARE) {
+                    for column in 0..width {
+                        // Within the diagonal's own square both halves were computed; the upper one stays.
+                        let row = first + column;
+                        let sets = block..(block + SQUARE).min(row).max(block);
+                        let to = &mut target[row * columns + sets.start..row * columns + sets.end];
+                        to.iter_mut().zip(sets).for_each(|(to, set)| *to = made[set * lanes + column]);
+                    }
                 }
             }
             Some(are_finite(&made))
