@@ -48,7 +48,7 @@ impl Stored for MultiSampleModel {
         arrays.put_f64("priors".into(), vec![self.priors.len()], &self.priors);
         arrays.put_f64("rates".into(), vec![self.rates.len()], &self.rates);
         arrays.put_f64("separation".into(), vec![self.separation.len()], &self.separation);
-        arrays.put_bytes("single".into(), native::to_bytes(&self.single)?);
+        arrays.put_bytes("single".into(), native::to_bytes(&*self.single)?);
         let machines = self.machines.iter().enumerate().map(|(place, machine)| {
             let name = |part: &str| format!("machine{place}.{part}");
             let per_output = machine.len();
@@ -114,7 +114,7 @@ impl Stored for MultiSampleModel {
             classes: record.classes,
             priors: arrays.list_f64("priors")?,
             rates: arrays.list_f64("rates")?,
-            single,
+            single: Box::new(single),
             separation: arrays.list_f64("separation")?,
             machines,
             feature_names: record.feature_names,

@@ -256,7 +256,7 @@ impl MultiSample {
             classes: data.expect_classes()?.names().to_vec(),
             priors: training.priors,
             rates: training.rates,
-            single,
+            single: Box::new(single),
             separation,
             machines,
             feature_names: data.feature_names.clone(),

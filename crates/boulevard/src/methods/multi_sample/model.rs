@@ -21,7 +21,7 @@ pub struct MultiSampleModel {
     /// Shares of the classes among the training rows, weights and class weights included: those of the posteriors.
     pub rates: Vec<f64>,
     /// The calibrated machine of single samples: votes, consensus, and what direct machines leave to it.
-    pub single: SvcModel,
+    pub single: Box<SvcModel>,
     /// Mean log ratio per sample, row `c` column `d` over samples of class `c`: how fast evidence grows.
     pub separation: Vec<f64>,
     /// Direct machines, one per size of sets.
