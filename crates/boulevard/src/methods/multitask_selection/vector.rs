@@ -1,0 +1,168 @@
+//! Inner loops over long rows, compiled for every instruction set.
+//!
+//! Rows are padded with zeros to whole panels (`stride`), so that no loop has a tail.
+
+use crate::simd::{Isa, Job, Real, Simd};
+
+/// Rows of a table in panels: `out_i = <row_i, w>` for every `i`.
+pub(super) fn rows_dot(isa: Isa, x: &[f64], stride: usize, w: &[f64], out: &mut [f64]) {
+    struct Dot<'a> {
+        x: &'a [f64],
+        stride: usize,
+        w: &'a [f64],
+        out: &'a mut [f64],
+    }
+    impl Job<f64> for Dot<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, simd: S) {
+            for (row, out) in self.x.chunks_exact(self.stride).zip(self.out) {
+                *out = dot(simd, row, self.w);
+            }
+        }
+    }
+    f64::dispatch(isa, Dot { x, stride, w, out });
+}
+
+/// `out = sum_i factors_i row_i`; rows with factor zero are not read.
+pub(super) fn rows_sum(isa: Isa, x: &[f64], stride: usize, factors: &[f64], out: &mut [f64]) {
+    struct Sum<'a> {
+        x: &'a [f64],
+        stride: usize,
+        factors: &'a [f64],
+        out: &'a mut [f64],
+    }
+    impl Job<f64> for Sum<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, simd: S) {
+            self.out.fill(0.0);
+            for (row, &factor) in self.x.chunks_exact(self.stride).zip(self.factors) {
+                if factor != 0.0 {
+                    add(simd, self.out, factor, row);
+                }
+            }
+        }
+    }
+    f64::dispatch(isa, Sum { x, stride, factors, out });
+}
+
+/// `out_i = sum_d weights_d row_id^2` for every `i`.
+pub(super) fn rows_norm(isa: Isa, x: &[f64], stride: usize, weights: &[f64], out: &mut [f64]) {
+    struct Norm<'a> {
+        x: &'a [f64],
+        stride: usize,
+        weights: &'a [f64],
+        out: &'a mut [f64],
+    }
+    impl Job<f64> for Norm<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, simd: S) {
+            for (row, out) in self.x.chunks_exact(self.stride).zip(self.out) {
+                let mut sum = simd.splat(0.0);
+                for (row, weight) in row.chunks_exact(S::LANES).zip(self.weights.chunks_exact(S::LANES)) {
+                    let row = simd.load(row);
+                    sum = simd.fma(simd.mul(row, row), simd.load(weight), sum);
+                }
+                *out = total(simd, sum);
+            }
+        }
+    }
+    f64::dispatch(isa, Norm { x, stride, weights, out });
+}
+
+/// `<a, b>` of two padded rows.
+#[inline(always)]
+pub(super) fn dot<S: Simd<f64>>(simd: S, a: &[f64], b: &[f64]) -> f64 {
+    let mut sum = simd.splat(0.0);
+    for (a, b) in a.chunks_exact(S::LANES).zip(b.chunks_exact(S::LANES)) {
+        sum = simd.fma(simd.load(a), simd.load(b), sum);
+    }
+    total(simd, sum)
+}
+
+/// `to += factor * from` for padded rows.
+#[inline(always)]
+pub(super) fn add<S: Simd<f64>>(simd: S, to: &mut [f64], factor: f64, from: &[f64]) {
+    let factor = simd.splat(factor);
+    for (to, from) in to.chunks_exact_mut(S::LANES).zip(from.chunks_exact(S::LANES)) {
+        simd.store(simd.fma(factor, simd.load(from), simd.load(to)), to);
+    }
+}
+
+/// `to += factor * weights * from` for padded rows.
+#[inline(always)]
+pub(super) fn add_weighted<S: Simd<f64>>(simd: S, to: &mut [f64], factor: f64, weights: &[f64], from: &[f64]) {
+    let factor = simd.splat(factor);
+    for ((to, from), weight) in to.chunks_exact_mut(S::LANES).zip(from.chunks_exact(S::LANES)).zip(weights.chunks_exact(S::LANES)) {
+        simd.store(simd.fma(simd.mul(factor, simd.load(weight)), simd.load(from), simd.load(to)), to);
+    }
+}
+
+#[inline(always)]
+fn total<S: Simd<f64>>(simd: S, panel: S::V) -> f64 {
+    let mut values = [0.0; 32];
+    simd.store(panel, &mut values);
+    // Halves onto halves: short chains, and the same order on every run.
+    let mut width = S::LANES;
+    while width > 1 {
+        width /= 2;
+        for i in 0..width {
+            values[i] += values[i + width];
+        }
+    }
+    values[0]
+}
+
+/// `out = sum_i factors_i row_i` for rows without padding.
+pub(super) fn rows_sum_any(isa: Isa, x: &[f64], width: usize, factors: &[f64], out: &mut [f64]) {
+    struct Sum<'a> {
+        x: &'a [f64],
+        width: usize,
+        factors: &'a [f64],
+        out: &'a mut [f64],
+    }
+    impl Job<f64> for Sum<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, _: S) {
+            self.out.fill(0.0);
+            for (row, &factor) in self.x.chunks_exact(self.width).zip(self.factors) {
+                if factor != 0.0 {
+                    // Plain, so that rows of any width become vector instructions of this set.
+                    for (out, value) in self.out.iter_mut().zip(row) {
+                        *out += factor * value;
+                    }
+                }
+            }
+        }
+    }
+    f64::dispatch(isa, Sum { x, width, factors, out });
+}
+
+/// `to += factor * from` for rows without padding.
+pub(super) fn add_any(isa: Isa, to: &mut [f64], factor: f64, from: &[f64]) {
+    struct Add<'a> {
+        to: &'a mut [f64],
+        factor: f64,
+        from: &'a [f64],
+    }
+    impl Job<f64> for Add<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, _: S) {
+            for (to, from) in self.to.iter_mut().zip(self.from) {
+                *to += self.factor * from;
+            }
+        }
+    }
+    f64::dispatch(isa, Add { to, factor, from });
+}
+
+/// `out += sum_i factors_i row_i` for a square matrix without padding.
+pub(super) fn add_rows_any(isa: Isa, x: &[f64], factors: &[f64], out: &mut [f64]) {
+    let mut sum = vec![0.0; out.len()];
+    rows_sum_any(isa, x, out.len(), factors, &mut sum);
+    out.iter_mut().zip(sum).for_each(|(out, value)| *out += value);
+}
