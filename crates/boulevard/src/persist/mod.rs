@@ -20,6 +20,7 @@ pub mod libsvm_text;
 mod machine;
 mod native;
 mod records;
+mod multitask_selection;
 mod scaled;
 
 #[cfg(test)]

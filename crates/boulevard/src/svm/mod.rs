@@ -14,6 +14,7 @@ mod svr;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use calibration::consistent;
 pub use calibration::{Calibration, Sigmoid, couple};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub(crate) use machine::pairs;

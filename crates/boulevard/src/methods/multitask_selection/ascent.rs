@@ -72,27 +72,59 @@ impl<'a> Ascent<'a> {
         ascent
     }
 
-    /// Turns until the relative gap is below `tolerance` (`Converged`), `turns` are over, or the gap stops falling (none).
-    pub fn run(&mut self, tolerance: f64, turns: usize, mut watch: impl FnMut(f64) -> Option<StopReason>) -> (Certificate, Option<StopReason>) {
-        let mut best: Option<Certificate> = None;
-        let mut history: Vec<f64> = Vec::new();
-        for turn in 0.. {
+    /// Turns until the primal falls by less than `progress` of itself in one, or the certificate's relative gap is below `tolerance`
+    /// (asked for only where `progress` is zero, because it costs two more passes).
+    pub fn run(
+        &mut self,
+        progress: f64,
+        tolerance: f64,
+        turns: usize,
+        mut watch: impl FnMut(f64) -> Option<StopReason>,
+    ) -> (Certificate, Option<StopReason>) {
+        let mut last = f64::INFINITY;
+        for turn in 1.. {
             self.turn();
-            let certificate = self.certify();
-            let relative = certificate.relative();
-            history.push(relative);
-            if best.as_ref().is_none_or(|best| relative < best.relative()) {
-                best = Some(certificate);
-            }
-            let least = best.as_ref().map_or(f64::INFINITY, Certificate::relative);
-            // Halved at least once in six turns, or something else is faster.
-            let slow = history.len() > 6 && least > 0.5 * history[..history.len() - 6].iter().copied().fold(f64::INFINITY, f64::min);
-            let stop = if least <= tolerance { Some(StopReason::Converged) } else { watch(relative) };
-            if stop.is_some() || slow || turn + 1 >= turns {
-                return (best.expect("just set"), stop);
+            let primal = self.primal();
+            let fallen = (last - primal) / primal.abs().max(f64::MIN_POSITIVE);
+            last = primal;
+            let settled = turn >= turns || (progress > 0.0 && turn > 2 && fallen < progress);
+            let certificate = (settled || progress == 0.0).then(|| self.certify());
+            let stop = match &certificate {
+                Some(certificate) if certificate.relative() <= tolerance => Some(StopReason::Converged),
+                _ => watch(fallen),
+            };
+            if settled || stop.is_some() {
+                return (certificate.unwrap_or_else(|| self.certify()), stop);
             }
         }
         unreachable!("the loop ends by its limit")
+    }
+
+    /// The primal objective at the weights.
+    fn primal(&self) -> f64 {
+        let problem = self.problem;
+        let losses = problem.each_task(problem.pass(), |m| {
+            let (task, table) = (&self.tasks[m], problem.table(m));
+            let (x, stride) = table.padded().expect("features");
+            let mut scores = vec![0.0; table.rows];
+            vector::rows_dot(table.isa(), x, stride, &task.w, &mut scores);
+            let losses: f64 = problem.tasks[m].y.iter().zip(&scores).map(|(&y, f)| problem.loss(y, f + task.bias).0.value).sum();
+            losses + 0.5 * problem.stiffness() * task.bias * task.bias
+        });
+        let penalty = |size: f64| {
+            let r = problem.switch.invert(size.sqrt(), 0.0);
+            problem.switch.state(r * r).on * r * r - problem.switch.bonus(r * r)
+        };
+        losses.iter().sum::<f64>() + self.sizes().into_iter().map(penalty).sum::<f64>()
+    }
+
+    /// `|w_d|^2` of every feature.
+    fn sizes(&self) -> Vec<f64> {
+        let mut sizes = vec![0.0; self.problem.groups()];
+        for task in &self.tasks {
+            sizes.iter_mut().zip(&task.w).for_each(|(size, w)| *size += w * w);
+        }
+        sizes
     }
 
     /// The point to go on from with Newton's method.
@@ -131,10 +163,7 @@ impl<'a> Ascent<'a> {
         });
         drop(states);
         let groups = problem.groups();
-        let mut sizes = vec![0.0; groups];
-        for task in &self.tasks {
-            sizes.iter_mut().zip(&task.w).for_each(|(size, w)| *size += w * w);
-        }
+        let sizes = self.sizes();
         let old = self.on.clone();
         for d in 0..groups {
             let r = problem.switch.invert(sizes[d].sqrt(), 0.0);
@@ -167,8 +196,8 @@ fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], tur
         }
     }
     if problem.variance.is_none() {
+        // Proximal point: the next turn's prior sits where this one's bias ended.
         state.centre = state.bias;
-        // The prior moves with the bias: what the coefficients held against the old centre is given up.
     }
 }
 

@@ -51,24 +51,24 @@ impl State {
 
 /// What came out.
 pub(super) struct Descent {
-    pub point: Point,
     pub certificate: Certificate,
-    pub steps: usize,
     pub stop: Option<StopReason>,
 }
 
 /// Steps from `point` until the relative gap is below `tolerance`. Gives up (`stop` none) after `steps`, or when steps no longer pay.
+/// With `krylov` the system of one task of features is solved by conjugate gradients.
 pub(super) fn descend(
     problem: &Problem<'_>,
     point: Point,
     tolerance: f64,
     steps: usize,
+    krylov: bool,
     mut watch: impl FnMut(f64) -> Option<StopReason>,
 ) -> Descent {
     let mut state = State::new(problem, point);
     let mut best: Option<Certificate> = None;
     let mut done = 0;
-    let mut stalled = 0;
+    let (mut stalled, mut last) = (0, f64::INFINITY);
     // One step past a tight tolerance costs little and takes the optimality conditions down to rounding.
     let mut extra = usize::from(tolerance < 1e-8);
     loop {
@@ -78,9 +78,12 @@ pub(super) fn descend(
         } else {
             problem.certify(state.alpha.clone(), &state.point.bias)
         };
-        let relative = certificate.relative();
+        let (relative, objective) = (certificate.relative(), certificate.objective);
+        // The gap of a dual point rises and falls on the way; what must go down is the primal.
         let improved = best.as_ref().is_none_or(|best| relative < 0.5 * best.relative());
-        stalled = if improved { 0 } else { stalled + 1 };
+        let fallen = (last - state.primal) / state.primal.abs().max(f64::MIN_POSITIVE);
+        last = state.primal;
+        stalled = if improved || fallen > 1e-4 { 0 } else { stalled + 1 };
         if best.as_ref().is_none_or(|best| relative < best.relative() || (relative <= tolerance && certificate.violation < best.violation)) {
             best = Some(certificate);
         }
@@ -91,14 +94,17 @@ pub(super) fn descend(
             extra -= usize::from(reached);
             watch(relative)
         };
-        if stop.is_some() || done >= steps || stalled > 8 {
-            return Descent { point: state.point, certificate: best.expect("just set"), steps: done, stop };
+        if stop.is_some() || done >= steps || stalled > 4 {
+            return Descent { certificate: best.expect("just set"), stop };
         }
-        match step(problem, &state, &sums) {
+        // Far from the solution a rough direction is as good as an exact one; close to it accuracy makes the steps quadratic.
+        let distance = (state.primal - objective).abs() / state.primal.abs().max(f64::MIN_POSITIVE);
+        let accuracy = krylov.then(|| (0.3 * distance.sqrt()).clamp(1e-8, 0.1));
+        match step(problem, &state, &sums, accuracy) {
             Some(next) => state = next,
             None => {
                 let stop = reached.then_some(StopReason::Converged);
-                return Descent { point: state.point, certificate: best.expect("just set"), steps: done, stop };
+                return Descent { certificate: best.expect("just set"), stop };
             }
         }
         done += 1;
@@ -106,7 +112,7 @@ pub(super) fn descend(
 }
 
 /// One step; none where the primal cannot be lowered any more.
-fn step(problem: &Problem<'_>, state: &State, sums: &[Element]) -> Option<State> {
+fn step(problem: &Problem<'_>, state: &State, sums: &[Element], accuracy: Option<f64>) -> Option<State> {
     let rest: Vec<Element> = sums
         .iter()
         .enumerate()
@@ -121,7 +127,7 @@ fn step(problem: &Problem<'_>, state: &State, sums: &[Element]) -> Option<State>
         state.alpha.iter().zip(&state.point.bias).map(|(alpha, b)| alpha.iter().sum::<f64>() - problem.stiffness() * b).collect();
     let given: Vec<Given<'_>> =
         (0..problem.tasks.len()).map(|m| Given { alpha: &zeros[m], rest: &rest[m], bias: biases[m] }).collect();
-    let direction = System::new(problem, &state.curve, state.omega.clone()).solve(&given);
+    let direction = System::new(problem, &state.curve, state.omega.clone(), accuracy).solve(&given);
     // Slope of the primal: -<e, d_w> - (1' alpha - b / variance) d_b.
     let mut slope = -biases.iter().zip(&direction.bias).map(|(rest, db)| rest * db).sum::<f64>();
     for m in 0..problem.tasks.len() {

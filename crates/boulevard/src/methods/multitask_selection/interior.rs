@@ -153,7 +153,7 @@ impl<'a> Interior<'a> {
                 rest
             })
             .collect();
-        let system = System::new(problem, &curve, omega);
+        let system = System::new(problem, &curve, omega, None);
         let solve = |aim: Aim<'_>| self.direction(&system, &residuals, &slopes, &rest, aim);
         let product = self.product(None, 0.0);
         let predictor = solve(Aim { target: 0.0, correction: None });

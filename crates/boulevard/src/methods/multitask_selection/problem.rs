@@ -47,7 +47,6 @@ pub(super) struct Certificate {
     pub alpha: Samples,
     pub bias: Vec<f64>,
     pub on: Vec<f64>,
-    pub energy: Vec<f64>,
     /// `sum_t alpha_mt phi_d(x_mt)` of every task.
     pub sums: Vec<Element>,
 }
@@ -66,11 +65,6 @@ impl Problem<'_> {
 
     pub fn table(&self, task: usize) -> &Table {
         &self.tables[self.tasks[task].table]
-    }
-
-    /// Samples of all tasks.
-    pub fn samples(&self) -> usize {
-        self.tasks.iter().map(|task| task.y.len()).sum()
     }
 
     /// `1 / variance` of the bias, zero if flat.
@@ -186,7 +180,6 @@ impl Problem<'_> {
             bias: per_task.iter().map(|t| t.3).collect(),
             alpha,
             on,
-            energy,
             sums,
         }
     }

@@ -18,14 +18,14 @@ use crate::observe::{Context, Progress, StopReason};
 
 /// The relative gap at which Newton's method takes over.
 const ROUGH: f64 = 1e-3;
-/// The same after coordinate ascent, whose turns are cheap at first.
-const ROUGH_ASCENT: f64 = 1e-2;
+/// Coordinate ascent hands over when a turn lowers the primal by less than this share of it.
+const SETTLED: f64 = 0.01;
 /// The curve parameters of the interior point method, tried in order.
 const CURVES: [f64; 3] = [0.05, 0.01, 0.3];
 /// Steps of one run of the interior point method.
 const INTERIOR_STEPS: usize = 80;
 /// Steps of one run of Newton's method.
-const NEWTON_STEPS: usize = 25;
+const NEWTON_STEPS: usize = 30;
 /// Turns of coordinate ascent.
 const TURNS: usize = 60;
 /// Multiplications of an interior point step up to which it is the first choice.
@@ -83,19 +83,19 @@ impl Run<'_, '_> {
         }
         if let Some(start) = start {
             let point = Point::from_weights(self.problem, CURVES[0], &start.on, &start.sums, &start.bias);
-            if let Some(stop) = self.newton(point, NEWTON_STEPS).1 {
+            if let Some(stop) = self.newton(point, self.large()) {
                 return stop;
             }
         }
         let features = self.problem.table(0).padded().is_some();
         let first = match route {
-            Route::Automatic => !features || self.interior_cost() <= SMALL_STEP,
+            Route::Automatic => !self.large(),
             #[cfg(test)]
             Route::Interior => true,
             #[cfg(test)]
             Route::Ascent => false,
         };
-        if !first && let Some(stop) = self.ascend(ROUGH_ASCENT) {
+        if !first && let Some(stop) = self.ascend(SETTLED) {
             return stop;
         }
         for k in CURVES {
@@ -103,7 +103,7 @@ impl Run<'_, '_> {
                 return stop;
             }
         }
-        if features && let Some(stop) = self.ascend(self.limits.tolerance) {
+        if features && let Some(stop) = self.ascend(0.0) {
             return stop;
         }
         StopReason::MaxIterations
@@ -127,22 +127,26 @@ impl Run<'_, '_> {
     }
 
     /// Newton's method; a reason if the work is over.
-    fn newton(&mut self, point: Point, steps: usize) -> (f64, Option<StopReason>) {
-        let Descent { certificate, stop, .. } =
-            descend(self.problem, point, self.limits.tolerance, steps, watch(self.context, self.limits, &mut self.steps));
-        let gap = certificate.relative();
+    fn newton(&mut self, point: Point, krylov: bool) -> Option<StopReason> {
+        let watch = watch(self.context, self.limits, &mut self.steps);
+        let Descent { certificate, stop } = descend(self.problem, point, self.limits.tolerance, NEWTON_STEPS, krylov, watch);
         self.keep(certificate);
-        (gap, stop)
+        stop
     }
 
-    fn ascend(&mut self, tolerance: f64) -> Option<StopReason> {
+    /// Whether conjugate gradients pay: matrices of this size cost more than many passes.
+    fn large(&self) -> bool {
+        self.problem.table(0).padded().is_some() && self.interior_cost() > SMALL_STEP
+    }
+
+    fn ascend(&mut self, progress: f64) -> Option<StopReason> {
         let problem = self.problem;
         let mut ascent = Ascent::new(problem, None);
-        let (certificate, stop) = ascent.run(tolerance, TURNS, watch(self.context, self.limits, &mut self.steps));
+        let (certificate, stop) = ascent.run(progress, self.limits.tolerance, TURNS, watch(self.context, self.limits, &mut self.steps));
         let reached = certificate.relative() <= self.limits.tolerance;
         self.keep(certificate);
         match stop {
-            Some(StopReason::Converged) | None if !reached => self.newton(ascent.point(CURVES[0]), NEWTON_STEPS).1,
+            Some(StopReason::Converged) | None if !reached => self.newton(ascent.point(CURVES[0]), true),
             other => other,
         }
     }
@@ -160,11 +164,11 @@ impl Run<'_, '_> {
                 Some(StopReason::Converged) => {}
                 Some(StopReason::MaxIterations) | None if self.steps < self.limits.steps => {
                     // Out of steps, or no step possible: Newton's method may still finish from here.
-                    return if gap < 0.1 { self.newton(interior.point().clone(), NEWTON_STEPS).1 } else { None };
+                    return if gap < 0.1 { self.newton(interior.point().clone(), false) } else { None };
                 }
                 other => return other,
             }
-            if let Some(stop) = self.newton(interior.point().clone(), NEWTON_STEPS).1 {
+            if let Some(stop) = self.newton(interior.point().clone(), false) {
                 return Some(stop);
             }
             if rough <= self.limits.tolerance {

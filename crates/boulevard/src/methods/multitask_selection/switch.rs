@@ -94,11 +94,6 @@ impl Switch {
         }
         r
     }
-
-    /// The energy around which a switch turns.
-    pub fn turning(&self) -> f64 {
-        2.0 * self.logit.max(0.0)
-    }
 }
 
 #[cfg(test)]

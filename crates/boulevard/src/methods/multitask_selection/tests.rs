@@ -129,3 +129,132 @@ fn every_vector_is_solved_by_every_route() {
         }
     }
 }
+
+/// Seconds this thread was on a core: other work on the machine does not count.
+fn cpu() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1e-9
+}
+
+fn noisy(n: usize, d: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let mut random = crate::random::Random::new(seed, 0);
+    let w: Vec<f64> = (0..d).map(|k| if k < 20 { random.normal() } else { 0.0 }).collect();
+    let x: Vec<f64> = (0..n * d).map(|_| random.normal()).collect();
+    let y = x
+        .chunks_exact(d)
+        .map(|row| {
+            let f = crate::linalg::dot(row, &w) + 0.5 * random.normal();
+            let flip = if random.uniform() < 0.1 { -1.0 } else { 1.0 };
+            f.signum() * flip
+        })
+        .collect();
+    (x, y)
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let (n, d) = (2000, 500);
+    let (x, y) = noisy(n, d, 0);
+    let start = cpu();
+    for _ in 0..3 {
+        let fetch = |rows: &[usize], block: &mut [f64]| {
+            for (row, to) in rows.iter().zip(block.chunks_exact_mut(d)) {
+                to.copy_from_slice(&x[row * d..(row + 1) * d]);
+            }
+        };
+        std::hint::black_box(crate::linalg::weighted_gram(n, d, |_| 1.0, fetch, 1));
+    }
+    let product = (cpu() - start) / 3.0;
+    println!("one product {:.2} ms", 1e3 * product);
+    for (c, rho, flat) in [(1.5, 1e-2, false), (3.0, 1e-3, false), (3.0, 1e-3, true), (10.0, 1e-4, false), (100.0, 1e-4, false)] {
+        for route in [Route::Interior, Route::Ascent] {
+            let start = cpu();
+            let tables = [Table::features(&x, n, d, Isa::detect())];
+            let tasks = [Task { table: 0, y: y.clone() }];
+            let problem = Problem {
+                tables: &tables,
+                tasks: &tasks,
+                switch: Switch::new(f64::ln(rho)),
+                margin: Margin::classification(c),
+                classify: true,
+                variance: (!flat).then_some(1.0),
+                threads: 1,
+            };
+            let solution = solve(&problem, Limits { tolerance: 1e-6, steps: 1000 }, None, route, &Context::single());
+            let seconds = cpu() - start;
+            println!(
+                "c {c} rho {rho} flat {flat} {route:?}: {:.1} ms = {:.1} products, gap {:.1e}, {} steps",
+                1e3 * seconds,
+                seconds / product,
+                solution.certificate.relative(),
+                solution.steps
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn parts() {
+    let (n, d) = (2000, 500);
+    let (x, y) = noisy(n, d, 0);
+    let tables = [Table::features(&x, n, d, Isa::detect())];
+    let tasks = [Task { table: 0, y: y.clone() }];
+    let problem = Problem {
+        tables: &tables,
+        tasks: &tasks,
+        switch: Switch::new(f64::ln(1e-3)),
+        margin: Margin::classification(3.0),
+        classify: true,
+        variance: Some(1.0),
+        threads: 1,
+    };
+    let time = |name: &str, work: &mut dyn FnMut()| {
+        let start = cpu();
+        for _ in 0..5 {
+            work();
+        }
+        println!("{name}: {:.3} ms", 1e3 * (cpu() - start) / 5.0);
+    };
+    let w = tables[0].embed(&y);
+    time("embed", &mut || drop(std::hint::black_box(tables[0].embed(&y))));
+    time("scores", &mut || drop(std::hint::black_box(tables[0].scores(&w))));
+    let mut m = crate::linalg::weighted_gram(n, d, |_| 1.0, |rows, block| {
+        for (row, to) in rows.iter().zip(block.chunks_exact_mut(d)) {
+            to.copy_from_slice(&x[row * d..(row + 1) * d]);
+        }
+    }, 1);
+    time("cholesky", &mut || {
+        let mut a = m.clone();
+        assert!(crate::linalg::cholesky(&mut a, d));
+    });
+    crate::linalg::cholesky(&mut m, d);
+    time("solve", &mut || {
+        let mut b = vec![1.0; d];
+        crate::linalg::solve(&m, d, &mut b);
+    });
+    for progress in [0.3, 0.1, 0.03, 0.01, 3e-3] {
+        let start = cpu();
+        let mut ascent = super::ascent::Ascent::new(&problem, None);
+        let mut turns = 0;
+        let (certificate, _) = ascent.run(progress, 1e-6, 60, |_| {
+            turns += 1;
+            None
+        });
+        let middle = cpu();
+        let mut steps = Vec::new();
+        let descent = super::descent::descend(&problem, ascent.point(0.05), 1e-6, 25, true, |gap| {
+            steps.push((gap, 1e3 * (cpu() - middle)));
+            None
+        });
+        println!(
+            "ascent {:.1e} {turns} turns {:.1} ms; newton {:.1e} {:.1} ms {:.1?}",
+            certificate.relative(),
+            1e3 * (middle - start),
+            descent.certificate.relative(),
+            1e3 * (cpu() - middle),
+            steps
+        );
+    }
+}

@@ -166,3 +166,58 @@ pub(super) fn add_rows_any(isa: Isa, x: &[f64], factors: &[f64], out: &mut [f64]
     rows_sum_any(isa, x, out.len(), factors, &mut sum);
     out.iter_mut().zip(sum).for_each(|(out, value)| *out += value);
 }
+
+/// `out = sum over chosen rows of weight_i <row_i, w> row_i`, one reading of every row: the product of a weighted Gram matrix with a vector.
+/// `shift` is added to every inner product; returns `sum weight_i (<row_i, w> + shift)`.
+pub(super) fn gram_product(isa: Isa, x: &[f64], stride: usize, chosen: &[(usize, f64)], w: &[f64], shift: f64, out: &mut [f64]) -> f64 {
+    struct Gram<'a> {
+        x: &'a [f64],
+        stride: usize,
+        chosen: &'a [(usize, f64)],
+        w: &'a [f64],
+        shift: f64,
+        out: &'a mut [f64],
+    }
+    impl Job<f64> for Gram<'_> {
+        type Output = f64;
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, simd: S) -> f64 {
+            self.out.fill(0.0);
+            let mut sum = 0.0;
+            for &(row, weight) in self.chosen {
+                let row = &self.x[row * self.stride..(row + 1) * self.stride];
+                let value = weight * (dot(simd, row, self.w) + self.shift);
+                sum += value;
+                add(simd, self.out, value, row);
+            }
+            sum
+        }
+    }
+    f64::dispatch(isa, Gram { x, stride, chosen, w, shift, out })
+}
+
+/// `out_d = sum over chosen rows of weight_i row_id^2`
+pub(super) fn gram_diagonal(isa: Isa, x: &[f64], stride: usize, chosen: &[(usize, f64)], out: &mut [f64]) {
+    struct Diagonal<'a> {
+        x: &'a [f64],
+        stride: usize,
+        chosen: &'a [(usize, f64)],
+        out: &'a mut [f64],
+    }
+    impl Job<f64> for Diagonal<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, simd: S) {
+            self.out.fill(0.0);
+            for &(row, weight) in self.chosen {
+                let row = &self.x[row * self.stride..(row + 1) * self.stride];
+                let weight = simd.splat(weight);
+                for (out, row) in self.out.chunks_exact_mut(S::LANES).zip(row.chunks_exact(S::LANES)) {
+                    let row = simd.load(row);
+                    simd.store(simd.fma(simd.mul(row, row), weight, simd.load(out)), out);
+                }
+            }
+        }
+    }
+    f64::dispatch(isa, Diagonal { x, stride, chosen, out });
+}
