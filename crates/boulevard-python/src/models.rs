@@ -17,9 +17,10 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{Table, counts, give, int32, reals, table};
 use crate::border::{self, Limits};
 use crate::errors::{convert, exception};
+use crate::selection;
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
-const LARGE: usize = 1 << 20;
+pub const LARGE: usize = 1 << 20;
 /// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
 const CHUNK: usize = 16_384;
 
@@ -39,6 +40,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -129,8 +131,13 @@ impl Model {
     }
 
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
-    fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
+    pub fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts another model in its place.
+    pub fn replace(&self, any: AnyModel) {
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = any;
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
@@ -171,6 +178,9 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
+            if let AnyModel::MultiTaskSelection(model) = any {
+                return selection::parts(py, model);
+            }
             let (machine, report, parts) = (machine(any)?, any.report(), PyDict::new(py));
             parts.set_item("support", int32(py, &machine.support))?;
             parts.set_item("vectors", give(py, &machine.vectors)?)?;
@@ -251,6 +261,7 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -283,7 +294,11 @@ impl Model {
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
-        self.look(|any| matches!(any, AnyModel::Svc(model) if model.calibration.is_some()))
+        self.look(|any| match any {
+            AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
+            _ => false,
+        })
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.
@@ -327,7 +342,7 @@ impl Model {
             return Err(raised);
         }
         if let Some(model) = calibrated {
-            *self.any.write().unwrap_or_else(PoisonError::into_inner) = AnyModel::Svc(model);
+            self.replace(AnyModel::Svc(model));
         }
         Ok(())
     }
@@ -336,8 +351,32 @@ impl Model {
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
-        table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))
+        let columns = values.len().checked_div(rows).unwrap_or(1);
+        table(py, values, rows, columns)
+    }
+
+    /// Decision values of one task of multi-task selection.
+    fn task_decisions<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, task: usize, threads: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (values, _) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::MultiTaskSelection(model) => model.task_values(x, task, context),
+            _ => Err(Error::data("only multi-task models have tasks")),
+        })?;
+        Ok(values.into_pyarray(py))
+    }
+
+    /// Fits probabilities on the tasks a model of multi-task selection learnt from.
+    fn calibrate_tasks<'py>(
+        &self,
+        py: Python<'py>,
+        tables: Vec<Bound<'py, PyAny>>,
+        targets: Vec<(usize, Bound<'py, PyAny>)>,
+        outputs: &str,
+        threads: usize,
+        memory: Option<usize>,
+    ) -> PyResult<()> {
+        selection::calibrate(py, self, &tables, &targets, outputs, &Limits { threads, time: None, memory, progress: None })
     }
 }

@@ -43,20 +43,21 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::Svr => regressor(Tube::Epsilon(args.epsilon.unwrap_or(0.1))),
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
+        MethodName::Select => bail!("--method select is not a kernel machine"),
     })
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{NuSvc, NuSvr, OneClass, Svc, Svr};
+    use MethodName::{NuSvc, NuSvr, OneClass, Select, Svc, Svr};
     let classifies = matches!(method, Svc | NuSvc);
     let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr), "c", "svc, svr and nu-svr"),
+        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Select), "c", "svc, svr, nu-svr and select"),
         (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
-        (args.epsilon.is_some(), method == Svr, "epsilon", "svr"),
+        (args.epsilon.is_some(), matches!(method, Svr | Select), "epsilon", "svr and select"),
         (args.class_weight.is_some(), classifies, "class-weight", "svc and nu-svc"),
         (args.multiclass.is_some(), classifies, "multiclass", "svc and nu-svc"),
-        (args.calibrate, classifies, "calibrate", "svc and nu-svc"),
+        (args.calibrate, classifies || method == Select, "calibrate", "svc, nu-svc and select"),
     ];
     facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
 }

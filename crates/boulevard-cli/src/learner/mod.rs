@@ -4,11 +4,13 @@
 
 mod kernel;
 mod machine;
+pub mod select;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::Kernel;
+use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, OneClass, Svc, Svr};
@@ -22,6 +24,7 @@ pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    Select { learner: MultiTaskSelection, regression: bool },
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -35,7 +38,7 @@ pub struct Plan {
 impl Plan {
     /// Checks the flags for one method.
     pub fn new(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let misplaced = machine::misplaced(method, args);
+        let misplaced = misplaced(method, args);
         if let Some((flag, belongs)) = misplaced.first() {
             bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", method.text());
         }
@@ -44,7 +47,7 @@ impl Plan {
 
     /// Plans for several methods. A flag must apply to at least one of them.
     pub fn several(methods: &[MethodName], args: &LearnerArgs) -> Result<Vec<Self>> {
-        let all: Vec<_> = methods.iter().map(|&method| machine::misplaced(method, args)).collect();
+        let all: Vec<_> = methods.iter().map(|&method| misplaced(method, args)).collect();
         if let Some((first, rest)) = all.split_first()
             && let Some((flag, belongs)) = first.iter().find(|item| rest.iter().all(|other| other.contains(item)))
         {
@@ -55,7 +58,10 @@ impl Plan {
     }
 
     fn lenient(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let recipe = machine::recipe(method, args)?;
+        let recipe = match method {
+            MethodName::Select => Recipe::Select { learner: select::learner(args)?, regression: args.regression },
+            _ => machine::recipe(method, args)?,
+        };
         let scaling = match args.scale {
             ScaleName::None => None,
             ScaleName::Standard => Some(Scaling::Standard),
@@ -75,22 +81,28 @@ impl Plan {
             Recipe::Svc(_) => TargetKind::Classes,
             Recipe::Svr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
+            Recipe::Select { regression: true, .. } => TargetKind::Real,
+            Recipe::Select { .. } => TargetKind::Classes,
         }
     }
 
+    /// The kernel of a kernel machine; methods that have none, or several, say `linear`, which asks nothing of the data.
     pub fn kernel(&self) -> &Kernel {
         match &self.recipe {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Select { .. } => &Kernel::Linear,
         }
     }
 
-    pub fn kernel_mut(&mut self) -> &mut Kernel {
+    /// The kernel of a kernel machine, to be changed.
+    pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
         match &mut self.recipe {
-            Recipe::Svc(svc) => &mut svc.kernel,
-            Recipe::Svr(svr) => &mut svr.kernel,
-            Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Svc(svc) => Some(&mut svc.kernel),
+            Recipe::Svr(svr) => Some(&mut svr.kernel),
+            Recipe::OneClass(one) => Some(&mut one.kernel),
+            Recipe::Select { .. } => None,
         }
     }
 
@@ -106,6 +118,13 @@ impl Plan {
     }
 }
 
+/// Flags given that the method does not have, with those that do.
+fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
+    let mut all = machine::misplaced(method, args);
+    all.extend(select::misplaced(method, args));
+    all
+}
+
 /// The scaled table. A sparse one whose zeros move becomes dense: the user asked for it, and the file was read whole.
 pub fn apply(scaler: &Scaler, x: &Matrix<'_>) -> boulevard::Result<Matrix<'static>> {
     if x.is_sparse() && !scaler.keeps_zeros() { scaler.transform(&x.to_dense()) } else { scaler.transform(x) }
@@ -117,6 +136,7 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::Select { learner, .. } => learner.validate(),
         }
     }
 
@@ -125,6 +145,7 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
         })
     }
 }

@@ -16,10 +16,13 @@ from ._core import __version__
 from ._files import load
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
+from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
 
 __all__ = [
     "SVC",
     "SVR",
+    "MultiTaskSelectionClassifier",
+    "MultiTaskSelectionRegressor",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -29,6 +32,9 @@ __all__ = [
     "load",
     "model_selection",
     "plot",
+    "selection_path",
+    "selection_search",
+    "transfer_report",
 ]
 
 
