@@ -22,6 +22,8 @@ use crate::simd::{Job, Real, Simd};
 
 /// Passes over the samples that may move, per turn.
 const PASSES: usize = 2;
+/// Turns before the primal is looked at.
+const FIRST_TURNS: usize = 8;
 /// Variance of the proximal prior of a flat bias.
 const PROXIMAL: f64 = 1.0;
 
@@ -81,13 +83,16 @@ impl<'a> Ascent<'a> {
         turns: usize,
         mut watch: impl FnMut(f64) -> Option<StopReason>,
     ) -> (Certificate, Option<StopReason>) {
-        let mut last = f64::INFINITY;
+        let (mut last, mut fallen) = (f64::INFINITY, f64::INFINITY);
         for turn in 1.. {
             self.turn();
-            let primal = self.primal();
-            let fallen = (last - primal) / primal.abs().max(f64::MIN_POSITIVE);
-            last = primal;
-            let settled = turn >= turns || (progress > 0.0 && turn > 2 && fallen < progress);
+            // The primal is no guide at first: weights between two turns belong to old switches.
+            if turn >= FIRST_TURNS {
+                let primal = self.primal();
+                fallen = (last - primal).abs() / primal.abs().max(f64::MIN_POSITIVE);
+                last = primal;
+            }
+            let settled = turn >= turns || (progress > 0.0 && fallen < progress);
             let certificate = (settled || progress == 0.0).then(|| self.certify());
             let stop = match &certificate {
                 Some(certificate) if certificate.relative() <= tolerance => Some(StopReason::Converged),

@@ -153,7 +153,7 @@ enum Form {
         roots: Vec<f64>,
         /// The system's answer to a change of the bias.
         response: Vec<f64>,
-        /// The kernel matrix of all samples where it was formed.
+        /// The lower triangle of the kernel matrix of all samples, where it was formed.
         gram: Option<Vec<f64>>,
     },
 }
@@ -336,7 +336,7 @@ impl Block {
             if table.groups < active.len() {
                 return Self::by_feature(problem, x, stride, omega, weights, threads);
             }
-            return Self::by_sample(omega, weights, active, None, |active, roots, weights| {
+            return Self::by_sample(omega, weights, active, None, |active, roots, _, weights| {
                 let columns = table.columns().expect("features");
                 let fetch = |rows: &[usize], block: &mut [f64]| {
                     for (d, to) in rows.iter().zip(block.chunks_exact_mut(active.len())) {
@@ -347,23 +347,19 @@ impl Block {
                 weighted_gram(table.groups, active.len(), |d| weights[d], fetch, threads)
             });
         }
+        // Lower triangle of sum_d s_d K_d, plus the switches' response where it belongs into the block.
         let grams = table.grams().expect("features or kernels");
         let n = table.rows;
+        let images = &curve.u[task].0[table.groups * n..];
+        let spread = if exact { &spread[..] } else { &[] };
         let mut gram = vec![0.0; n * n];
-        for (d, matrix) in grams.iter().enumerate() {
-            vector::add_any(table.isa(), &mut gram, weights[d], matrix);
-            if exact {
-                let image = &curve.u[task].0[(table.groups + d) * n..(table.groups + d + 1) * n];
-                for (row, &value) in gram.chunks_exact_mut(n).zip(image) {
-                    vector::add_any(table.isa(), row, spread[d] * value, image);
-                }
-            }
-        }
-        let matrix = gram.clone();
-        Self::by_sample(omega, weights, active, Some(gram), |active, roots, _| {
-            let mut out = Vec::with_capacity(active.len() * active.len());
-            for (&i, left) in active.iter().zip(roots) {
-                out.extend(active.iter().zip(roots).map(|(&j, right)| matrix[i * n + j] * left * right));
+        vector::kernel_system(table.isa(), grams, &weights, images, spread, &mut gram);
+        Self::by_sample(omega, weights, active, Some(gram), |active, roots, gram, _| {
+            let gram = gram.expect("just formed");
+            let mut out = vec![0.0; active.len() * active.len()];
+            for (k, (to, &i)) in out.chunks_exact_mut(active.len()).zip(active).enumerate() {
+                let (row, left) = (&gram[i * n..(i + 1) * n], roots[k]);
+                to.iter_mut().zip(&active[..=k]).zip(roots).for_each(|((to, &j), right)| *to = row[j] * left * right);
             }
             out
         })
@@ -401,11 +397,11 @@ impl Block {
         weights: Vec<f64>,
         active: Vec<usize>,
         gram: Option<Vec<f64>>,
-        form: impl FnOnce(&[usize], &[f64], &[f64]) -> Vec<f64>,
+        form: impl FnOnce(&[usize], &[f64], Option<&[f64]>, &[f64]) -> Vec<f64>,
     ) -> Self {
         let roots: Vec<f64> = active.iter().map(|&i| omega[i].sqrt()).collect();
-        let mut matrix = form(&active, &roots, &weights);
         let n = active.len();
+        let mut matrix = if n == 0 { Vec::new() } else { form(&active, &roots, gram.as_deref(), &weights) };
         (0..n).for_each(|i| matrix[i * n + i] += 1.0);
         let factor = factored(matrix, n);
         let mut response = roots.clone();
@@ -499,7 +495,7 @@ impl Block {
             (Shift::Scores(scores), _) if idle => scores.to_vec(),
             (Shift::Scores(scores), Some(gram)) => {
                 let mut out = scores.to_vec();
-                vector::add_rows_any(table.isa(), gram, given, &mut out);
+                vector::add_symmetric(table.isa(), gram, given, &mut out);
                 out
             }
             (Shift::Scores(scores), None) => {
@@ -512,7 +508,7 @@ impl Block {
                 table.add(&mut change, |d| state[d].on * state[d].off * products[d], u);
                 let mut out = table.scores(&change);
                 if !idle {
-                    vector::add_rows_any(table.isa(), gram, given, &mut out);
+                    vector::add_symmetric(table.isa(), gram, given, &mut out);
                 }
                 out
             }
@@ -527,15 +523,15 @@ impl Block {
 
 /// The Cholesky factor of a matrix whose eigenvalues are 1 or more but for rounding; a ridge is added until it exists.
 fn factored(matrix: Vec<f64>, n: usize) -> Vec<f64> {
-    let mut ridge = 0.0;
-    loop {
-        let mut factor = matrix.clone();
-        if ridge > 0.0 {
-            (0..n).for_each(|i| factor[i * n + i] *= 1.0 + ridge);
-        }
-        if linalg::cholesky(&mut factor, n) || ridge > 1.0 {
-            return factor;
-        }
-        ridge = if ridge == 0.0 { 1e-13 } else { ridge * 100.0 };
+    if n == 0 {
+        return matrix;
     }
+    let mut factor = matrix.clone();
+    let mut ridge = 1e-13;
+    while !linalg::cholesky(&mut factor, n) && ridge < 1.0 {
+        factor.copy_from_slice(&matrix);
+        (0..n).for_each(|i| factor[i * n + i] *= 1.0 + ridge);
+        ridge *= 100.0;
+    }
+    factor
 }

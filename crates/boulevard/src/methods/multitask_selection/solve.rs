@@ -19,9 +19,11 @@ use crate::observe::{Context, Progress, StopReason};
 /// The relative gap at which Newton's method takes over.
 const ROUGH: f64 = 1e-3;
 /// Coordinate ascent hands over when a turn lowers the primal by less than this share of it.
-const SETTLED: f64 = 0.01;
+const SETTLED: f64 = 3e-3;
 /// The curve parameters of the interior point method, tried in order.
 const CURVES: [f64; 3] = [0.05, 0.01, 0.3];
+/// Above this c coordinate ascent stalls on noisy data.
+const LARGE_C: f64 = 20.0;
 /// Steps of one run of the interior point method.
 const INTERIOR_STEPS: usize = 80;
 /// Steps of one run of Newton's method.
@@ -89,7 +91,8 @@ impl Run<'_, '_> {
         }
         let features = self.problem.table(0).padded().is_some();
         let first = match route {
-            Route::Automatic => !self.large(),
+            // Coordinates move slowly where multipliers may grow large.
+            Route::Automatic => !self.large() || (self.problem.margin.c > LARGE_C && self.problem.tasks.len() == 1),
             #[cfg(test)]
             Route::Interior => true,
             #[cfg(test)]

@@ -100,7 +100,7 @@ impl Table {
                 let (coefficients, images) = out.0.split_at_mut(self.groups * n);
                 coefficients.chunks_exact_mut(n).for_each(|to| to.copy_from_slice(alpha));
                 for (gram, to) in grams.iter().zip(images.chunks_exact_mut(n)) {
-                    vector::rows_sum_any(self.isa, gram, n, alpha, to);
+                    vector::add_symmetric(self.isa, gram, alpha, to);
                 }
             }
         }

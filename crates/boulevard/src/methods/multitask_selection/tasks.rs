@@ -176,7 +176,13 @@ impl<'a> TaskSet<'a> {
                 return Err(Error::data("the data have no feature columns"));
             }
             table.check_finite("X")?;
-            for row in 0..table.rows() {
+            // One quick pass; only a table that fails it is searched for the place.
+            let fine = match table {
+                Matrix::F64(dense) => dense.values().iter().all(|value| value.abs() <= LARGEST_VALUE),
+                Matrix::F32(dense) => dense.values().iter().all(|value| f64::from(value.abs()) <= LARGEST_VALUE),
+                Matrix::Sparse(csr) => csr.values().iter().all(|value| value.abs() <= LARGEST_VALUE),
+            };
+            for row in 0..if fine { 0 } else { table.rows() } {
                 let mut found = None;
                 table.for_each(row, |column, value| {
                     if value.abs() > LARGEST_VALUE {

@@ -7,7 +7,7 @@ use super::tasks::TaskSet;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
-use crate::linalg;
+use crate::linalg::{self, Part, Shape, View};
 use crate::observe::Context;
 
 /// Below this ratio of off-diagonal to diagonal values a kernel matrix counts as the identity.
@@ -53,8 +53,12 @@ impl<'a> Training<'a> {
                 let mut tables = Vec::new();
                 for (t, x) in tasks.tables.iter().enumerate() {
                     let mut grams = Vec::new();
+                    let mut products = None;
                     for (place, kernel) in kernels.iter().enumerate() {
-                        let gram = gram(kernel, x, context)?;
+                        let gram = match from_products(kernel, x, &mut products) {
+                            Some(gram) => gram,
+                            None => gram(kernel, x, context)?,
+                        };
                         check_definite(kernel, place, &gram, x.rows())?;
                         if t == 0 && let Some(share) = identity_share(&gram, x.rows()) {
                             notes.push(format!(
@@ -117,6 +121,60 @@ fn resolve(learner: &MultiTaskSelection, tasks: &TaskSet<'_>) -> Result<Vec<Kern
             Ok(if plain { Kernel::Normalized { kernel: Box::new(kernel) } } else { kernel })
         })
         .collect()
+}
+
+/// The kernel matrix of a dense table from the inner products of its rows, which all kernels that can be had from them share. The columns
+/// are shifted to mean zero for distances, so that they do not cancel.
+fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<[Vec<f64>; 2]>) -> Option<Vec<f64>> {
+    let (inner, normalize) = match kernel {
+        Kernel::Normalized { kernel } => (&**kernel, true),
+        _ => (kernel, false),
+    };
+    let gamma = inner.gamma().and_then(|gamma| gamma.value()).unwrap_or(0.0);
+    let n = x.rows();
+    if x.is_sparse() || !matches!(inner, Kernel::Linear | Kernel::Poly { .. } | Kernel::Rbf { .. }) {
+        return None;
+    }
+    let [plain, centred] = products.get_or_insert_with(|| {
+        let mut values = dense_values(x);
+        let (d, mut pair) = (x.columns(), [vec![0.0; n * n], vec![0.0; n * n]]);
+        for (k, out) in pair.iter_mut().enumerate() {
+            if k == 1 {
+                for column in 0..d {
+                    let mean = values.iter().skip(column).step_by(d).sum::<f64>() / n as f64;
+                    values.iter_mut().skip(column).step_by(d).for_each(|value| *value -= mean);
+                }
+            }
+            let view = View::new(&values, d);
+            let shape = Shape { rows: n, columns: n, depth: d };
+            linalg::add_product(out, n, shape, 1.0, view, view.transposed(), Part::Lower);
+            linalg::mirror(out, n);
+        }
+        pair
+    });
+    let mut gram = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let place = i * n + j;
+            gram[place] = match inner {
+                Kernel::Poly { degree, coef0, .. } => (gamma * plain[place] + coef0).powi(*degree as i32),
+                Kernel::Rbf { .. } if i == j => 1.0,
+                Kernel::Rbf { .. } => (-gamma * (centred[i * n + i] + centred[j * n + j] - 2.0 * centred[place]).max(0.0)).exp(),
+                _ => plain[place],
+            };
+        }
+    }
+    if normalize && !matches!(inner, Kernel::Rbf { .. }) {
+        // A sample with k(x, x) = 0 is similar to nothing.
+        let scale: Vec<f64> = (0..n).map(|i| gram[i * n + i]).map(|v| if v > 0.0 { 1.0 / v.sqrt() } else { 0.0 }).collect();
+        for i in 0..n {
+            for j in 0..=i {
+                gram[i * n + j] *= scale[i] * scale[j];
+            }
+        }
+    }
+    linalg::mirror(&mut gram, n);
+    gram.iter().all(|value| value.is_finite()).then_some(gram)
 }
 
 /// The whole kernel matrix of a table.

@@ -115,56 +115,62 @@ fn total<S: Simd<f64>>(simd: S, panel: S::V) -> f64 {
     values[0]
 }
 
-/// `out = sum_i factors_i row_i` for rows without padding.
-pub(super) fn rows_sum_any(isa: Isa, x: &[f64], width: usize, factors: &[f64], out: &mut [f64]) {
-    struct Sum<'a> {
-        x: &'a [f64],
-        width: usize,
-        factors: &'a [f64],
+/// The lower triangle of `sum_d weights_d K_d + sum_d spread_d g_d g_d'`, where `g_d` is image `d`; every row is finished at once.
+pub(super) fn kernel_system(isa: Isa, grams: &[Vec<f64>], weights: &[f64], images: &[f64], spread: &[f64], out: &mut [f64]) {
+    struct Form<'a> {
+        grams: &'a [Vec<f64>],
+        weights: &'a [f64],
+        images: &'a [f64],
+        spread: &'a [f64],
         out: &'a mut [f64],
     }
-    impl Job<f64> for Sum<'_> {
+    impl Job<f64> for Form<'_> {
         type Output = ();
         #[inline(always)]
         fn run<S: Simd<f64>>(self, _: S) {
-            self.out.fill(0.0);
-            for (row, &factor) in self.x.chunks_exact(self.width).zip(self.factors) {
-                if factor != 0.0 {
-                    // Plain, so that rows of any width become vector instructions of this set.
-                    for (out, value) in self.out.iter_mut().zip(row) {
-                        *out += factor * value;
+            let n = self.images.len() / self.grams.len();
+            for (i, row) in self.out.chunks_exact_mut(n).enumerate() {
+                let row = &mut row[..=i];
+                for (gram, &weight) in self.grams.iter().zip(self.weights) {
+                    let from = &gram[i * n..i * n + i + 1];
+                    for (to, value) in row.iter_mut().zip(from) {
+                        *to += weight * value;
+                    }
+                }
+                for (image, &spread) in self.images.chunks_exact(n).zip(self.spread) {
+                    let factor = spread * image[i];
+                    for (to, value) in row.iter_mut().zip(image) {
+                        *to += factor * value;
                     }
                 }
             }
         }
     }
-    f64::dispatch(isa, Sum { x, width, factors, out });
+    f64::dispatch(isa, Form { grams, weights, images, spread, out });
 }
 
-/// `to += factor * from` for rows without padding.
-pub(super) fn add_any(isa: Isa, to: &mut [f64], factor: f64, from: &[f64]) {
-    struct Add<'a> {
-        to: &'a mut [f64],
-        factor: f64,
-        from: &'a [f64],
+/// `out += A x` for a symmetric matrix of which the lower triangle is given.
+pub(super) fn add_symmetric(isa: Isa, a: &[f64], x: &[f64], out: &mut [f64]) {
+    struct Product<'a> {
+        a: &'a [f64],
+        x: &'a [f64],
+        out: &'a mut [f64],
     }
-    impl Job<f64> for Add<'_> {
+    impl Job<f64> for Product<'_> {
         type Output = ();
         #[inline(always)]
         fn run<S: Simd<f64>>(self, _: S) {
-            for (to, from) in self.to.iter_mut().zip(self.from) {
-                *to += self.factor * from;
+            let n = self.x.len();
+            for (i, row) in self.a.chunks_exact(n).enumerate() {
+                let (row, factor) = (&row[..i], self.x[i]);
+                self.out[i] += crate::linalg::dot(row, &self.x[..i]) + self.a[i * n + i] * factor;
+                for (to, value) in self.out[..i].iter_mut().zip(row) {
+                    *to += factor * value;
+                }
             }
         }
     }
-    f64::dispatch(isa, Add { to, factor, from });
-}
-
-/// `out += sum_i factors_i row_i` for a square matrix without padding.
-pub(super) fn add_rows_any(isa: Isa, x: &[f64], factors: &[f64], out: &mut [f64]) {
-    let mut sum = vec![0.0; out.len()];
-    rows_sum_any(isa, x, out.len(), factors, &mut sum);
-    out.iter_mut().zip(sum).for_each(|(out, value)| *out += value);
+    f64::dispatch(isa, Product { a, x, out });
 }
 
 /// `out = sum over chosen rows of weight_i <row_i, w> row_i`, one reading of every row: the product of a weighted Gram matrix with a vector.
