@@ -24,7 +24,7 @@ use crate::learner::{Plan, Recipe};
 use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{describe, html, number, picture, print, print_json};
+use crate::report::{html, number, picture, print, print_json, selection};
 
 /// One stop of the tour.
 struct Stop {
@@ -223,7 +223,7 @@ fn select(context: &Context<'_>) -> Result<Stop> {
     let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
     let figure = match &fitted.model {
         AnyModel::MultiTaskSelection(model) => {
-            let bars: Vec<_> = describe::largest_switches(model, 10).into_iter().map(|(name, on)| (name, on, None)).collect();
+            let bars: Vec<_> = selection::largest_switches(model, 10).into_iter().map(|(name, on)| (name, on, None)).collect();
             Some(picture::bars("the ten largest of forty switches", &bars, |value| number::general(value, 2)))
         }
         _ => None,

@@ -25,12 +25,8 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     }
     let mut fitted = Fitted::load(&args.model)?;
     if args.probability {
-        let calibrated = match &fitted.model {
-            AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
-            _ => fitted.classifier("--probability")?.calibration.is_some(),
-        };
         anyhow::ensure!(
-            calibrated,
+            fitted.calibrated("--probability")?,
             "{}: the model has no probabilities: train it with --calibrate",
             args.model.display()
         );
@@ -45,6 +41,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let answers = fitted.answer_rows(&data, &context)?;
     let probabilities = match &fitted.model {
         AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone())),
+        AnyModel::LinearSvc(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
         AnyModel::MultiTaskSelection(model) if args.probability => {
             let values = model.probabilities_from(&model.decision_values_in(&fitted.prepare(&data.x)?, &context)?)?;
             let names = match &model.outputs {
@@ -102,7 +101,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
 fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     files::expect_file(&args.data)?;
     let target = match &fitted.model {
-        AnyModel::Svr(_) => TargetKind::Real,
+        AnyModel::Svr(_) | AnyModel::LinearSvr(_) => TargetKind::Real,
         AnyModel::MultiTaskSelection(model) if !model.outputs.classify() => TargetKind::Real,
         AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
         _ => TargetKind::Classes,

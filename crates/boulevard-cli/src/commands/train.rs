@@ -11,7 +11,7 @@ use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
-use crate::report::{complain, describe, html, number, picture, print, print_json};
+use crate::report::{complain, describe, html, number, picture, print, print_json, selection};
 use crate::{columns, data, files, folds};
 
 /// Training rows times support vectors up to which the training error is worth its time.
@@ -124,7 +124,7 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
         body.push_str(&html::cards(&figure));
     }
     if let boulevard::persist::AnyModel::MultiTaskSelection(model) = &fitted.model {
-        let bars: Vec<_> = describe::largest_switches(model, 25).into_iter().map(|(name, on)| (name, on, None)).collect();
+        let bars: Vec<_> = selection::largest_switches(model, 25).into_iter().map(|(name, on)| (name, on, None)).collect();
         let svg = picture::bars("the largest switches", &bars, |value| number::general(value, 3));
         body.push_str(&html::figure(&svg, "What is on.", "Posterior probability of the features or kernels with the largest ones."));
     }

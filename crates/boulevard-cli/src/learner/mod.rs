@@ -3,6 +3,7 @@
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
 mod kernel;
+mod linear;
 mod machine;
 pub mod select;
 
@@ -13,7 +14,7 @@ use boulevard::kernel::Kernel;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{Learner, OneClass, Svc, Svr};
+use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
@@ -24,6 +25,8 @@ pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    LinearSvc(LinearSvc),
+    LinearSvr(LinearSvr),
     Select { learner: MultiTaskSelection, regression: bool },
 }
 
@@ -78,8 +81,8 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) => TargetKind::Classes,
-            Recipe::Svr(_) => TargetKind::Real,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) => TargetKind::Classes,
+            Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
             Recipe::Select { regression: true, .. } => TargetKind::Real,
             Recipe::Select { .. } => TargetKind::Classes,
@@ -92,18 +95,18 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
-            Recipe::Select { .. } => &Kernel::Linear,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
         }
     }
 
-    /// The kernel of a kernel machine, to be changed.
+    /// The kernel to search over; none for methods that choose their own.
     pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
-        match &mut self.recipe {
-            Recipe::Svc(svc) => Some(&mut svc.kernel),
-            Recipe::Svr(svr) => Some(&mut svr.kernel),
-            Recipe::OneClass(one) => Some(&mut one.kernel),
-            Recipe::Select { .. } => None,
-        }
+        Some(match &mut self.recipe {
+            Recipe::Svc(svc) => &mut svc.kernel,
+            Recipe::Svr(svr) => &mut svr.kernel,
+            Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
+        })
     }
 
     /// Learns from `data`: the scaler sees only these rows.
@@ -136,6 +139,8 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::LinearSvc(svc) => svc.validate(),
+            Self::LinearSvr(svr) => svr.validate(),
             Self::Select { learner, .. } => learner.validate(),
         }
     }
@@ -145,6 +150,8 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
+            Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
             Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
         })
     }

@@ -95,16 +95,7 @@ pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &
         (args.margin_prior.is_some(), "margin-prior"),
         (args.regression, "regression"),
     ];
-    let foreign = [
-        (args.gamma.is_some(), "gamma"),
-        (args.degree.is_some(), "degree"),
-        (args.coef0.is_some(), "coef0"),
-        (args.cache_size.is_some(), "cache-size"),
-        (args.no_shrinking, "no-shrinking"),
-        (args.no_polish, "no-polish"),
-    ];
-    let theirs = foreign.iter().filter(|(given, _)| *given && own).map(|(_, flag)| (*flag, "the kernel machines"));
-    facts.iter().filter(|(given, _)| *given && !own).map(|(_, flag)| (*flag, "select")).chain(theirs).collect()
+    facts.iter().filter(|(given, _)| *given && !own).map(|(_, flag)| (*flag, "select")).collect()
 }
 
 #[cfg(test)]

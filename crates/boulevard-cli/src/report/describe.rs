@@ -3,12 +3,12 @@
 use boulevard::data::{Matrix, Scaling};
 use boulevard::kernel::Kernel;
 use boulevard::observe::{Context, StopReason};
-use boulevard::methods::multitask_selection::{BiasPrior, MultiTaskSelectionModel};
 use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
-use super::number::{g, general, seconds};
+use super::{linear, selection};
+use super::number::{g, seconds};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -35,14 +35,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
                     },
                 ));
             }
-            match &settings.class_weight {
-                ClassWeight::Equal => {}
-                ClassWeight::Balanced => facts.push(("class weights", "balanced".into())),
-                ClassWeight::Given(given) => {
-                    let text: Vec<String> = given.iter().map(|(name, factor)| format!("{name} x {}", g(*factor))).collect();
-                    facts.push(("class weights", text.join(", ")));
-                }
-            }
+            facts.extend(class_weights(&settings.class_weight));
             let counts: Vec<String> = model.classes.iter().zip(&model.support_counts).map(|(name, n)| format!("{n} of {name}")).collect();
             let shown = if counts.len() <= 5 { format!(" ({})", counts.join(", ")) } else { String::new() };
             facts.push(("support vectors", format!("{}{}{shown}", model.machine.len(), share(model.machine.len(), model.report.rows))));
@@ -76,7 +69,9 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             facts.extend(solver(&model.parameters.solver));
             facts
         }
-        AnyModel::MultiTaskSelection(model) => selection(model),
+        AnyModel::LinearSvc(model) => linear::classifier(model),
+        AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::MultiTaskSelection(model) => selection::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -96,48 +91,16 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
     facts
 }
 
-/// Multi-task selection: what is on, and how sparse the weights are.
-fn selection(model: &MultiTaskSelectionModel) -> Vec<Fact> {
-    let settings = &model.parameters;
-    let kind = if model.outputs.classify() { "classifier" } else { "regressor" };
-    let what = if model.kernels.is_empty() { "features" } else { "kernels" };
-    let rho = settings.ln_rho.map_or_else(|| format!("rho = {}", g(settings.rho)), |ln_rho| format!("ln rho = {}", g(ln_rho)));
-    let mut facts = vec![("kind", format!("{kind} that selects {what}, {rho}, c = {}", g(settings.c)))];
-    let names: Vec<String> = (0..model.tasks()).map(|task| model.outputs.name(task)).collect();
-    let sharing = match (model.tasks(), settings.share) {
-        (1, _) => "",
-        (_, true) => ", sharing one set of switches",
-        (_, false) => ", each with switches of its own",
-    };
-    facts.push(("tasks", format!("{}{sharing}: {}", names.len(), listed(&names.iter().map(String::as_str).collect::<Vec<_>>()))));
-    let shown: Vec<String> = largest_switches(model, 8).iter().map(|(name, on)| format!("{name} {}", general(*on, 3))).collect();
-    facts.push(("largest switches", shown.join(", ")));
-    if model.kernels.is_empty() {
-        let mut squares: Vec<f64> =
-            (0..model.features).map(|d| model.weights.iter().skip(d).step_by(model.features).map(|w| w * w).sum()).collect();
-        squares.sort_by(|a, b| b.total_cmp(a));
-        let total: f64 = squares.iter().sum();
-        let mut sum = 0.0;
-        let carrying = squares.iter().take_while(|&&square| { let before = sum; sum += square; before < 0.99 * total }).count();
-        facts.push(("sparsity", format!("{carrying} of {} features carry 99 % of the squared weight", model.features)));
+/// Class weights, where they are not equal.
+pub(super) fn class_weights(weights: &ClassWeight) -> Option<Fact> {
+    match weights {
+        ClassWeight::Equal => None,
+        ClassWeight::Balanced => Some(("class weights", "balanced".into())),
+        ClassWeight::Given(given) => {
+            let text: Vec<String> = given.iter().map(|(name, factor)| format!("{name} x {}", g(*factor))).collect();
+            Some(("class weights", text.join(", ")))
+        }
     }
-    let bias = match settings.bias {
-        BiasPrior::Gaussian => format!("Gaussian prior of variance {}", g(settings.bias_variance)),
-        BiasPrior::Flat => "flat prior".to_owned(),
-    };
-    facts.push(("bias", bias));
-    facts.push(("tolerance", format!("{} (relative duality gap)", g(settings.tolerance))));
-    facts.extend(model.notes.iter().map(|note| ("note", note.clone())));
-    facts
-}
-
-/// Names and values of the largest switches of any task.
-pub fn largest_switches(model: &MultiTaskSelectionModel, most: usize) -> Vec<(String, f64)> {
-    let groups = model.groups();
-    let mut all: Vec<(usize, f64)> =
-        (0..groups).map(|d| (d, model.switches.iter().skip(d).step_by(groups).copied().fold(0.0, f64::max))).collect();
-    all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    all.into_iter().take(most).map(|(d, on)| (model.group_name(d), on)).collect()
 }
 
 /// How the fit went.
@@ -212,6 +175,8 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Svc(m) => (json!(m.parameters), json!(m.machine.kernel), json!(m.classes), json!(m.support_counts)),
         AnyModel::Svr(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
+        AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
+        AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
         AnyModel::MultiTaskSelection(m) => (json!(m.parameters), json!(m.kernels), json!(m.outputs), Value::Null),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };

@@ -2,8 +2,10 @@
 
 pub mod describe;
 pub mod html;
+mod linear;
 pub mod number;
 pub mod picture;
+pub mod selection;
 pub mod table;
 
 use std::io::{ErrorKind, Write};

@@ -88,6 +88,13 @@ def _is_tasks(X):
     return all(sp.issparse(x) or (hasattr(x, "ndim") and x.ndim == 2) or (not hasattr(x, "ndim") and np.ndim(x) == 2) for x in X)
 
 
+def _columns(y):
+    """Number of columns of a two-dimensional target, None for a plain one."""
+    if not hasattr(y, "ndim"):
+        y = np.asarray(y)
+    return y.shape[1] if y.ndim == 2 else None
+
+
 class _Selection(NativeEstimator):
     """What the classifier and the regressor share."""
 
@@ -133,8 +140,8 @@ class _Selection(NativeEstimator):
             return self._task_tables(X, y)
         if y is None:
             self._read_anything(X, y, reset=True, needs_y=True)
-        two_dimensional = getattr(y, "ndim", None) == 2 or (not hasattr(y, "ndim") and np.ndim(y) == 2) or sp.issparse(y)
-        if two_dimensional and not (hasattr(y, "shape") and y.shape[1] == 1):
+        columns = _columns(y)
+        if columns is not None and columns != 1:
             X, _ = self._read_anything(X, None, reset=True, needs_y=False)
             check_consistent_length(X, y)
             targets, outputs = self._many_targets(y)
@@ -358,7 +365,7 @@ class MultiTaskSelectionClassifier(ClassifierMixin, _Selection):
 
     Attributes
     ----------
-    classes_ : ndarray, or a list of them for several outputs
+    classes_ : ndarray, or a list of them for several outputs with different labels
         The class labels.
     switches_ : ndarray of shape (n_groups,), or (n_tasks, n_groups) for ``share=False``
         Probability that each feature or kernel is on.
@@ -484,6 +491,9 @@ class MultiTaskSelectionClassifier(ClassifierMixin, _Selection):
                 raise ValueError(f"output {k} has {len(classes)} class{'es' if len(classes) != 1 else ' only'}; every output needs two")
             self.classes_.append(classes)
             targets.append(np.where(codes == 1, 1.0, -1.0))
+        if all(np.array_equal(classes, self.classes_[0]) for classes in self.classes_):
+            # The usual case, 0/1 columns: one pair of labels for all outputs, as scikit-learn's multi-label classifiers have it.
+            self.classes_ = self.classes_[0]
         return targets, {"labels": [f"y{k}" for k in range(Y.shape[1])]}
 
     def _task_targets(self, columns):
@@ -544,6 +554,8 @@ class MultiTaskSelectionClassifier(ClassifierMixin, _Selection):
         values = self._decide(X, None)
         if "classes" in self._outputs:
             return self.classes_.take((values.ravel() > 0).astype(int) if len(self.classes_) == 2 else values.argmax(axis=1))
+        if isinstance(self.classes_, np.ndarray):
+            return self.classes_.take((values > 0).astype(int))
         return np.column_stack([classes.take((values[:, k] > 0).astype(int)) for k, classes in enumerate(self.classes_)])
 
     def _classes_of(self, task):
@@ -857,7 +869,7 @@ def from_native(model, given, labels):
         estimator = MultiTaskSelectionRegressor(epsilon=given["epsilon"], margin_prior=given["margin_prior"], **shared)
     else:
         estimator = MultiTaskSelectionClassifier(calibrate=given["calibrate"], random_state=given["seed"], **shared)
-        estimator.classes_ = [np.array([0, 1])] * len(outputs["labels"]) if classes is None else labels(classes)
+        estimator.classes_ = np.array([0, 1]) if classes is None else labels(classes)
     estimator.n_features_in_ = parts["features"]
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)

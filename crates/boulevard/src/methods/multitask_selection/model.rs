@@ -267,9 +267,24 @@ impl MultiTaskSelectionModel {
                 })
                 .collect(),
             Outputs::Classes(_) => values.iter().flat_map(|&f| single(f, 0)).collect(),
-            _ => values.chunks_exact(tasks).flat_map(|row| row.iter().enumerate().map(|(m, &f)| single(f, m)[1])).collect(),
+            _ => {
+                let of = |(m, &f): (usize, &f64)| label_probability(&calibration.sigmoids[m], f);
+                values.chunks_exact(tasks).flat_map(|row| row.iter().enumerate().map(of)).collect()
+            }
         })
     }
+}
+
+/// The probability of one label: above one half exactly if the label is predicted, and rising with the decision. Where the sigmoid crosses one
+/// half elsewhere, what lies between is pressed against it.
+fn label_probability(sigmoid: &Sigmoid, f: f64) -> f64 {
+    const PRESSED: f64 = 1e-9;
+    if sigmoid.a >= 0.0 {
+        // The decisions say nothing about the label: one half, in order.
+        return 0.5 + PRESSED * f / (1.0 + f.abs());
+    }
+    let p = sigmoid.probability(f);
+    if f > 0.0 { p.max(0.5 + PRESSED * p) } else { p.min(0.5 - PRESSED * (1.0 - p)) }
 }
 
 /// The kernel machine of some tasks on one table.
