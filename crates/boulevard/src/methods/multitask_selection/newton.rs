@@ -352,11 +352,11 @@ impl Block {
         let n = table.rows;
         let images = &curve.u[task].0[table.groups * n..];
         let spread = if exact { &spread[..] } else { &[] };
-        let mut gram = vec![0.0; n * n];
+        let mut gram = vector::zeros(n * n);
         vector::kernel_system(table.isa(), grams, &weights, images, spread, &mut gram);
         Self::by_sample(omega, weights, active, Some(gram), |active, roots, gram, _| {
             let gram = gram.expect("just formed");
-            let mut out = vec![0.0; active.len() * active.len()];
+            let mut out = vector::zeros(active.len() * active.len());
             for (k, (to, &i)) in out.chunks_exact_mut(active.len()).zip(active).enumerate() {
                 let (row, left) = (&gram[i * n..(i + 1) * n], roots[k]);
                 to.iter_mut().zip(&active[..=k]).zip(roots).for_each(|((to, &j), right)| *to = row[j] * left * right);
@@ -388,7 +388,7 @@ impl Block {
         if *last <= 0.0 {
             *last = 1.0;
         }
-        let factor = factored(matrix, size);
+        let factor = factored(size, || matrix.clone());
         Self { omega, weights, shape: Form::ByFeature { factor, roots } }
     }
 
@@ -397,13 +397,15 @@ impl Block {
         weights: Vec<f64>,
         active: Vec<usize>,
         gram: Option<Vec<f64>>,
-        form: impl FnOnce(&[usize], &[f64], Option<&[f64]>, &[f64]) -> Vec<f64>,
+        form: impl Fn(&[usize], &[f64], Option<&[f64]>, &[f64]) -> Vec<f64>,
     ) -> Self {
         let roots: Vec<f64> = active.iter().map(|&i| omega[i].sqrt()).collect();
         let n = active.len();
-        let mut matrix = if n == 0 { Vec::new() } else { form(&active, &roots, gram.as_deref(), &weights) };
-        (0..n).for_each(|i| matrix[i * n + i] += 1.0);
-        let factor = factored(matrix, n);
+        let factor = factored(n, || {
+            let mut matrix = form(&active, &roots, gram.as_deref(), &weights);
+            (0..n).for_each(|i| matrix[i * n + i] += 1.0);
+            matrix
+        });
         let mut response = roots.clone();
         linalg::solve(&factor, n, &mut response);
         Self { omega, weights, shape: Form::BySample { factor, active, roots, response, gram } }
@@ -522,16 +524,25 @@ impl Block {
 }
 
 /// The Cholesky factor of a matrix whose eigenvalues are 1 or more but for rounding; a ridge is added until it exists.
-fn factored(matrix: Vec<f64>, n: usize) -> Vec<f64> {
+fn factored(n: usize, form: impl Fn() -> Vec<f64>) -> Vec<f64> {
     if n == 0 {
-        return matrix;
+        return Vec::new();
     }
-    let mut factor = matrix.clone();
+    let mut factor = form();
     let mut ridge = 1e-13;
     while !linalg::cholesky(&mut factor, n) && ridge < 1.0 {
-        factor.copy_from_slice(&matrix);
+        factor = form();
         (0..n).for_each(|i| factor[i * n + i] *= 1.0 + ridge);
         ridge *= 100.0;
     }
     factor
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Form::BySample { factor, gram, .. } = &mut self.shape {
+            vector::give_back(std::mem::take(factor));
+            gram.take().into_iter().for_each(vector::give_back);
+        }
+    }
 }

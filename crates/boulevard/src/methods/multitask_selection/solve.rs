@@ -17,19 +17,21 @@ use super::problem::{Certificate, Problem};
 use crate::observe::{Context, Progress, StopReason};
 
 /// The relative gap at which Newton's method takes over.
-const ROUGH: f64 = 1e-3;
-/// Coordinate ascent hands over when a turn lowers the primal by less than this share of it.
-const SETTLED: f64 = 3e-3;
+const ROUGH: f64 = 3e-3;
+/// Coordinate ascent hands over when a turn changes the primal by less than this share of it, time after time.
+const SETTLED: [f64; 4] = [3e-3, 1e-4, 1e-6, 0.0];
 /// The curve parameters of the interior point method, tried in order.
 const CURVES: [f64; 3] = [0.05, 0.01, 0.3];
 /// Above this c coordinate ascent stalls on noisy data.
-const LARGE_C: f64 = 20.0;
+const LARGE_C: f64 = 5.0;
 /// Steps of one run of the interior point method.
 const INTERIOR_STEPS: usize = 80;
 /// Steps of one run of Newton's method.
 const NEWTON_STEPS: usize = 30;
-/// Turns of coordinate ascent.
-const TURNS: usize = 60;
+/// The same where coordinate ascent gets another chance.
+const FEW_STEPS: usize = 10;
+/// Turns of one run of coordinate ascent.
+const TURNS: usize = 120;
 /// Multiplications of an interior point step up to which it is the first choice.
 const SMALL_STEP: f64 = 4e6;
 
@@ -69,6 +71,7 @@ struct Run<'a, 'c> {
 pub(super) fn solve(problem: &Problem<'_>, limits: Limits, start: Option<&Certificate>, route: Route, context: &Context<'_>) -> Solution {
     let mut run = Run { problem, limits, context, steps: 0, best: None };
     let stop = run.go(start, route);
+    super::vector::release();
     let certificate = run.best.expect("every route leaves a certificate");
     let stop = if certificate.relative() <= limits.tolerance { StopReason::Converged } else { stop };
     Solution { certificate, steps: run.steps, stop }
@@ -85,7 +88,7 @@ impl Run<'_, '_> {
         }
         if let Some(start) = start {
             let point = Point::from_weights(self.problem, CURVES[0], &start.on, &start.sums, &start.bias);
-            if let Some(stop) = self.newton(point, self.large()) {
+            if let Some(stop) = self.newton(point, self.large(), NEWTON_STEPS) {
                 return stop;
             }
         }
@@ -98,7 +101,7 @@ impl Run<'_, '_> {
             #[cfg(test)]
             Route::Ascent => false,
         };
-        if !first && let Some(stop) = self.ascend(SETTLED) {
+        if !first && let Some(stop) = self.ascend(if self.problem.tasks.len() == 1 { &SETTLED[..1] } else { &SETTLED }) {
             return stop;
         }
         for k in CURVES {
@@ -106,7 +109,7 @@ impl Run<'_, '_> {
                 return stop;
             }
         }
-        if features && let Some(stop) = self.ascend(0.0) {
+        if features && let Some(stop) = self.ascend(&[0.0]) {
             return stop;
         }
         StopReason::MaxIterations
@@ -130,9 +133,9 @@ impl Run<'_, '_> {
     }
 
     /// Newton's method; a reason if the work is over.
-    fn newton(&mut self, point: Point, krylov: bool) -> Option<StopReason> {
+    fn newton(&mut self, point: Point, krylov: bool, steps: usize) -> Option<StopReason> {
         let watch = watch(self.context, self.limits, &mut self.steps);
-        let Descent { certificate, stop } = descend(self.problem, point, self.limits.tolerance, NEWTON_STEPS, krylov, watch);
+        let Descent { certificate, stop } = descend(self.problem, point, self.limits.tolerance, steps, krylov, watch);
         self.keep(certificate);
         stop
     }
@@ -142,16 +145,25 @@ impl Run<'_, '_> {
         self.problem.table(0).padded().is_some() && self.interior_cost() > SMALL_STEP
     }
 
-    fn ascend(&mut self, progress: f64) -> Option<StopReason> {
+    /// Coordinate ascent and Newton's method in turns. With many tasks the other methods cost much more, so it gets several chances, each
+    /// with a point that is closer.
+    fn ascend(&mut self, settled: &[f64]) -> Option<StopReason> {
         let problem = self.problem;
         let mut ascent = Ascent::new(problem, None);
-        let (certificate, stop) = ascent.run(progress, self.limits.tolerance, TURNS, watch(self.context, self.limits, &mut self.steps));
-        let reached = certificate.relative() <= self.limits.tolerance;
-        self.keep(certificate);
-        match stop {
-            Some(StopReason::Converged) | None if !reached => self.newton(ascent.point(CURVES[0]), true),
-            other => other,
+        for (round, &progress) in settled.iter().enumerate() {
+            let (certificate, stop) =
+                ascent.run(progress, self.limits.tolerance, TURNS, watch(self.context, self.limits, &mut self.steps));
+            let reached = certificate.relative() <= self.limits.tolerance;
+            self.keep(certificate);
+            if reached || !matches!(stop, None | Some(StopReason::Converged)) {
+                return stop;
+            }
+            let steps = if round + 1 < settled.len() { FEW_STEPS } else { NEWTON_STEPS };
+            if let Some(stop) = self.newton(ascent.point(CURVES[0]), true, steps) {
+                return Some(stop);
+            }
         }
+        None
     }
 
     /// The interior point method and Newton's method in turns, each taking over at a smaller gap.
@@ -167,11 +179,11 @@ impl Run<'_, '_> {
                 Some(StopReason::Converged) => {}
                 Some(StopReason::MaxIterations) | None if self.steps < self.limits.steps => {
                     // Out of steps, or no step possible: Newton's method may still finish from here.
-                    return if gap < 0.1 { self.newton(interior.point().clone(), false) } else { None };
+                    return if gap < 0.1 { self.newton(interior.point().clone(), false, NEWTON_STEPS) } else { None };
                 }
                 other => return other,
             }
-            if let Some(stop) = self.newton(interior.point().clone(), false) {
+            if let Some(stop) = self.newton(interior.point().clone(), false, NEWTON_STEPS) {
                 return Some(stop);
             }
             if rough <= self.limits.tolerance {

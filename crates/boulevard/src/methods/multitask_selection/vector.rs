@@ -2,7 +2,39 @@
 //!
 //! Rows are padded with zeros to whole panels (`stride`), so that no loop has a tail.
 
+use std::cell::RefCell;
+
 use crate::simd::{Isa, Job, Real, Simd};
+
+thread_local! {
+    /// Large buffers for reuse: every step needs the same few, and fresh memory costs more than filling it.
+    static SPARE: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Buffers kept per thread at most.
+const MOST_SPARE: usize = 4;
+
+/// Zeros, in memory that was used before where there is some.
+pub(super) fn zeros(len: usize) -> Vec<f64> {
+    let mut buffer = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+    buffer.clear();
+    buffer.resize(len, 0.0);
+    buffer
+}
+
+/// Gives a buffer back.
+pub(super) fn give_back(buffer: Vec<f64>) {
+    SPARE.with_borrow_mut(|spare| {
+        if spare.len() < MOST_SPARE {
+            spare.push(buffer);
+        }
+    });
+}
+
+/// Forgets all buffers of this thread.
+pub(super) fn release() {
+    SPARE.with_borrow_mut(Vec::clear);
+}
 
 /// Rows of a table in panels: `out_i = <row_i, w>` for every `i`.
 pub(super) fn rows_dot(isa: Isa, x: &[f64], stride: usize, w: &[f64], out: &mut [f64]) {
