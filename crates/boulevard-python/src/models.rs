@@ -7,7 +7,7 @@ use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Gamma;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
+use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -40,9 +40,34 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
         AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
+}
+
+/// The linear machine in a model.
+fn linear_machine(model: &AnyModel) -> Option<&LinearMachine> {
+    match model {
+        AnyModel::LinearSvc(model) => Some(&model.machine),
+        AnyModel::LinearSvr(model) => Some(&model.machine),
+        _ => None,
+    }
+}
+
+/// What every fit reports.
+pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    parts.set_item("features", features)?;
+    parts.set_item("rows", report.rows)?;
+    parts.set_item("objective", report.objective)?;
+    parts.set_item("gap", report.gap)?;
+    parts.set_item("violation", report.violation)?;
+    parts.set_item("seconds", report.seconds)?;
+    parts.set_item("status", report.stop.code())?;
+    parts.set_item("iterations", report.iterations)?;
+    Ok(parts)
 }
 
 /// Decision values as the library's models define them.
@@ -89,6 +114,14 @@ pub fn fit<'py>(
         "one_class" => {
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
+        }
+        "linear_svc" => {
+            let learner: LinearSvc = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvc))
+        }
+        "linear_svr" => {
+            let learner: LinearSvr = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvr))
         }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
@@ -181,7 +214,13 @@ impl Model {
             if let AnyModel::MultiTaskSelection(model) = any {
                 return selection::parts(py, model);
             }
-            let (machine, report, parts) = (machine(any)?, any.report(), PyDict::new(py));
+            let parts = report_parts(py, any.report(), any.features())?;
+            if let Some(machine) = linear_machine(any) {
+                parts.set_item("weights", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
+                parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
+                return Ok(parts);
+            }
+            let machine = machine(any)?;
             parts.set_item("support", int32(py, &machine.support))?;
             parts.set_item("vectors", give(py, &machine.vectors)?)?;
             let outputs = machine.coefficients.len().checked_div(machine.len());
@@ -192,23 +231,13 @@ impl Model {
             parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
             parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
             parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
-            parts.set_item("features", machine.features)?;
-            parts.set_item("rows", report.rows)?;
-            parts.set_item("objective", report.objective)?;
-            parts.set_item("gap", report.gap)?;
-            parts.set_item("violation", report.violation)?;
-            parts.set_item("seconds", report.seconds)?;
-            parts.set_item("status", report.stop.code())?;
             match any {
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
                     parts.set_item("iterations", int32(py, &steps))?;
                 }
-                _ => {
-                    parts.set_item("counts", int32(py, &[machine.len()]))?;
-                    parts.set_item("iterations", report.iterations)?;
-                }
+                _ => parts.set_item("counts", int32(py, &[machine.len()]))?,
             }
             Ok(parts)
         })
@@ -250,6 +279,7 @@ impl Model {
     fn classes(&self) -> Option<Vec<String>> {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::LinearSvc(model) => Some(model.classes.clone()),
             _ => None,
         })
     }
@@ -261,6 +291,8 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
             AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
@@ -286,6 +318,7 @@ impl Model {
         let (values, _) = self.judge(py, x, threads, decision_values)?;
         let codes = self.look(|any| match any {
             AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
@@ -296,6 +329,7 @@ impl Model {
     fn calibrated(&self) -> bool {
         self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::LinearSvc(model) => model.calibration.is_some(),
             AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
             _ => false,
         })
@@ -307,6 +341,7 @@ impl Model {
     fn sigmoids<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let sigmoids = self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            AnyModel::LinearSvc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
             _ => None,
         })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
@@ -328,22 +363,19 @@ impl Model {
         let data = dataset(py, &held, Some(y), Some(names), weights)?;
         let limits = Limits { threads, time: None, memory, progress: None };
         let large = data.len().saturating_mul(data.len()) >= LARGE;
-        let mut model = self.look(|any| match any {
-            AnyModel::Svc(model) => Some(model.clone()),
-            _ => None,
-        });
+        let mut model = self.look(AnyModel::clone);
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
-            if let Some(model) = &mut model {
-                model.calibrate_in(&data, context)?;
+            match &mut model {
+                AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
+                other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
             }
             Ok(model)
         })?;
         if let Some(raised) = raised {
             return Err(raised);
         }
-        if let Some(model) = calibrated {
-            self.replace(AnyModel::Svc(model));
-        }
+        self.replace(calibrated);
         Ok(())
     }
 
@@ -351,6 +383,7 @@ impl Model {
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::LinearSvc(model) => model.probabilities(x, context),
             AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::{Table, reals, table};
 use crate::border::{self, Limits};
-use crate::models::{LARGE, Model};
+use crate::models::{LARGE, Model, report_parts};
 
 type Targets<'py> = Vec<(usize, Bound<'py, PyAny>)>;
 
@@ -154,8 +154,8 @@ pub fn selection_transfer<'py>(
 
 /// Everything there is to see of a fitted model.
 pub fn parts<'py>(py: Python<'py>, model: &MultiTaskSelectionModel) -> PyResult<Bound<'py, PyDict>> {
-    let parts = PyDict::new(py);
-    let (groups, report) = (model.groups(), &model.report);
+    let parts = report_parts(py, &model.report, model.features)?;
+    let groups = model.groups();
     parts.set_item("switches", table(py, model.switches.clone(), model.switches.len() / groups, groups)?)?;
     if model.kernels.is_empty() {
         parts.set_item("weights", table(py, model.weights.clone(), model.tasks(), model.features)?)?;
@@ -168,14 +168,6 @@ pub fn parts<'py>(py: Python<'py>, model: &MultiTaskSelectionModel) -> PyResult<
     parts.set_item("groups", (0..groups).map(|group| model.group_name(group)).collect::<Vec<_>>())?;
     parts.set_item("outputs", serde_json::to_string(&model.outputs).map_err(unclear)?)?;
     parts.set_item("notes", model.notes.clone())?;
-    parts.set_item("features", model.features)?;
-    parts.set_item("rows", report.rows)?;
-    parts.set_item("objective", report.objective)?;
-    parts.set_item("gap", report.gap)?;
-    parts.set_item("violation", report.violation)?;
-    parts.set_item("seconds", report.seconds)?;
-    parts.set_item("status", report.stop.code())?;
-    parts.set_item("iterations", report.iterations)?;
     Ok(parts)
 }
 

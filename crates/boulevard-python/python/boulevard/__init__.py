@@ -14,6 +14,7 @@ from . import datasets, exceptions, model_selection
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
@@ -21,6 +22,8 @@ from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegresso
 __all__ = [
     "SVC",
     "SVR",
+    "LinearSVC",
+    "LinearSVR",
     "MultiTaskSelectionClassifier",
     "MultiTaskSelectionRegressor",
     "NuSVC",
