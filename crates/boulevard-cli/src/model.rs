@@ -166,7 +166,10 @@ fn tasks_of(model: &MultiTaskSelectionModel, data: &Dataset<'_>) -> Result<Vec<u
         .iter()
         .map(|&code| {
             let name = &tasks.names()[code as usize];
-            known.iter().position(|known| known == name).with_context(|| format!("task `{name}` is unknown; the model's are {}", listed(&known)))
+            known
+                .iter()
+                .position(|known| known == name)
+                .with_context(|| format!("task `{name}` is unknown; the model's are {}", listed(&known)))
         })
         .collect()
 }

@@ -191,7 +191,10 @@ fn selection_trains_predicts_and_explains() {
     }
     place.write("sites.csv", &rows);
     let said = place.ok("train sites.csv --method select --task site --scale standard --rho 0.05 -o m --report r.html");
-    assert!(said.contains("classifier that selects features") && said.contains("2, sharing one set of switches: `north`, `south`"), "{said}");
+    assert!(
+        said.contains("classifier that selects features") && said.contains("2, sharing one set of switches: `north`, `south`"),
+        "{said}"
+    );
     assert!(place.read("r.html").contains("the largest switches"));
     assert!(place.ok("inspect m").contains("largest switches  a "));
     let run = place.run("predict m sites.csv --task site");
@@ -202,7 +205,9 @@ fn selection_trains_predicts_and_explains() {
     let kernels = "train flowers.csv --method select --select kernels --kernels linear,poly:2:1,rbf:0.5 --calibrate -o k";
     assert!(place.ok(kernels).contains("classifier that selects kernels"));
     assert!(place.run("predict k flowers.csv --probability").out.starts_with("prediction,probability:setosa"));
-    assert!(place.ok("train prices.csv --method select --regression --margin-prior jj --bias flat --c 10").contains("regressor that selects"));
+    assert!(
+        place.ok("train prices.csv --method select --regression --margin-prior jj --bias flat --c 10").contains("regressor that selects")
+    );
     let tuned = place.ok("tune flowers.csv --method select --c-grid 1.5,3 --folds 3 -o t");
     assert!(tuned.contains("best: --rho"), "{tuned}");
     let trivial = place.run("train flowers.csv --method select --c 1");

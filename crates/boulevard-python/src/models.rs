@@ -392,7 +392,13 @@ impl Model {
     }
 
     /// Decision values of one task of multi-task selection.
-    fn task_decisions<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, task: usize, threads: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn task_decisions<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        task: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (values, _) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::MultiTaskSelection(model) => model.task_values(x, task, context),
             _ => Err(Error::data("only multi-task models have tasks")),

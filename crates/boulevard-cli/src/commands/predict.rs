@@ -5,9 +5,9 @@ use std::io::Read;
 use anyhow::{Context as _, Result};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
 use boulevard::data::{Dataset, Target};
+use boulevard::methods::multitask_selection::Outputs;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::regression;
-use boulevard::methods::multitask_selection::Outputs;
 use boulevard::persist::AnyModel;
 use boulevard::svm::Model;
 use serde_json::{Value, json};
@@ -40,7 +40,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let context = args.run.context(&watcher);
     let answers = fitted.answer_rows(&data, &context)?;
     let probabilities = match &fitted.model {
-        AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone())),
+        AnyModel::Svc(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
         AnyModel::LinearSvc(model) if args.probability => {
             Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }

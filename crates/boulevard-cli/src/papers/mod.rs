@@ -4,8 +4,8 @@
 //! the published numbers and writes the results.
 
 mod esvm;
-mod med;
 pub mod ida;
+mod med;
 mod state;
 
 use std::path::Path;

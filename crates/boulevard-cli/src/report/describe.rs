@@ -7,8 +7,8 @@ use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
-use super::{linear, selection};
 use super::number::{g, seconds};
+use super::{linear, selection};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.

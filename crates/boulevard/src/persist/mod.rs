@@ -19,9 +19,9 @@ mod arrays;
 pub mod libsvm_text;
 mod linear;
 mod machine;
+mod multitask_selection;
 mod native;
 mod records;
-mod multitask_selection;
 mod scaled;
 
 #[cfg(test)]
