@@ -9,6 +9,7 @@ mod errors;
 mod generate;
 mod models;
 mod search;
+mod selection;
 
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ mod _core {
     use super::models::{Model, fit};
     #[pymodule_export]
     use super::search::grid_search;
+    #[pymodule_export]
+    use super::selection::{fit_selection, selection_path, selection_search, selection_transfer};
 
     use super::*;
 

@@ -6,7 +6,9 @@ mod run;
 mod verbs;
 
 pub use data::DataArgs;
-pub use learner::{KernelName, LearnerArgs, LossName, MethodName, MulticlassName, RegulariserName, ScaleName};
+pub use learner::{
+    BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, RegulariserName, ScaleName, SelectName,
+};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

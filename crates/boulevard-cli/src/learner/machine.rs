@@ -44,29 +44,31 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
         MethodName::Linear => return linear::recipe(args),
+        MethodName::Select => bail!("--method select is not a kernel machine"),
     })
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{Linear, NuSvc, NuSvr, OneClass, Svc, Svr};
+    use MethodName::{Linear, NuSvc, NuSvr, OneClass, Select, Svc, Svr};
     let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear));
+    let machine = !matches!(method, Linear | Select);
     let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
     let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear), "c", "svc, svr, nu-svr and linear"),
+        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear | Select), "c", "svc, svr, nu-svr, linear and select"),
         (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
-        (args.epsilon.is_some(), matches!(method, Svr | Linear), "epsilon", "svr and linear"),
+        (args.epsilon.is_some(), matches!(method, Svr | Linear | Select), "epsilon", "svr, linear and select"),
         (args.class_weight.is_some(), classifies, "class-weight", "svc, nu-svc and linear"),
         (args.multiclass.is_some(), matches!(method, Svc | NuSvc), "multiclass", "svc and nu-svc"),
         (args.loss.is_some(), linear, "loss", "linear"),
         (args.penalty.is_some(), linear, "penalty", "linear"),
         (args.intercept_scaling.is_some(), linear, "intercept-scaling", "linear"),
-        (kernel, !linear, "kernel (with gamma, degree, coef0)", "the kernel machines"),
-        (args.cache_size.is_some(), !linear, "cache-size", "the kernel machines"),
-        (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines; --max-time limits any fit"),
-        (args.no_shrinking, !linear, "no-shrinking", "the kernel machines"),
-        (args.no_polish, !linear, "no-polish", "the kernel machines"),
-        (args.calibrate, classifies, "calibrate", "svc, nu-svc and linear"),
+        (kernel, machine, "kernel (with gamma, degree, coef0)", "the kernel machines"),
+        (args.cache_size.is_some(), machine, "cache-size", "the kernel machines"),
+        (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines and select; --max-time limits any fit"),
+        (args.no_shrinking, machine, "no-shrinking", "the kernel machines"),
+        (args.no_polish, machine, "no-polish", "the kernel machines"),
+        (args.calibrate, classifies || method == Select, "calibrate", "svc, nu-svc, linear and select"),
     ];
     facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
 }

@@ -4,6 +4,7 @@
 //! the published numbers and writes the results.
 
 mod esvm;
+mod med;
 pub mod ida;
 mod state;
 
@@ -17,7 +18,7 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2]
+    vec![esvm::TABLE_2, med::FIGURE_1, med::FIGURE_2, med::FIGURE_3, med::FIGURE_4]
 }
 
 /// A table that can be regenerated.

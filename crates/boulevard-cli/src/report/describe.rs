@@ -7,7 +7,7 @@ use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
-use super::linear;
+use super::{linear, selection};
 use super::number::{g, seconds};
 use crate::model::{Fitted, listed};
 
@@ -71,6 +71,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         }
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::MultiTaskSelection(model) => selection::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -176,6 +177,7 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
+        AnyModel::MultiTaskSelection(m) => (json!(m.parameters), json!(m.kernels), json!(m.outputs), Value::Null),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
     json!({

@@ -5,6 +5,7 @@ pub mod html;
 mod linear;
 pub mod number;
 pub mod picture;
+pub mod selection;
 pub mod table;
 
 use std::io::{ErrorKind, Write};

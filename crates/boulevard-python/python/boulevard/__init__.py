@@ -17,12 +17,15 @@ from ._files import load
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
+from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
 
 __all__ = [
     "SVC",
     "SVR",
     "LinearSVC",
     "LinearSVR",
+    "MultiTaskSelectionClassifier",
+    "MultiTaskSelectionRegressor",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -32,6 +35,9 @@ __all__ = [
     "load",
     "model_selection",
     "plot",
+    "selection_path",
+    "selection_search",
+    "transfer_report",
 ]
 
 

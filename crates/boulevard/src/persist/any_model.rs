@@ -5,6 +5,7 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
+use crate::methods::multitask_selection::MultiTaskSelectionModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
@@ -104,6 +105,8 @@ any_model! {
     LinearSvc(LinearSvcModel),
     /// A linear regressor.
     LinearSvr(LinearSvrModel),
+    /// Multi-task feature or kernel selection.
+    MultiTaskSelection(MultiTaskSelectionModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

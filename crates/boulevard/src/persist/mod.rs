@@ -21,6 +21,7 @@ mod linear;
 mod machine;
 mod native;
 mod records;
+mod multitask_selection;
 mod scaled;
 
 #[cfg(test)]

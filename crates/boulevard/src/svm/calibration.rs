@@ -107,7 +107,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// Class probabilities from the machine's outputs of one sample.
-    pub(super) fn probabilities(&self, raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
+    pub(crate) fn probabilities(&self, raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
         let clip = |p: f64| p.clamp(LEAST, 1.0 - LEAST);
         if !pairwise {
             let each: Vec<f64> =
@@ -163,7 +163,7 @@ pub fn couple(r: &[f64], k: usize) -> Vec<f64> {
 ///
 /// A sigmoid crosses one half where the training classes balance, not where the decision changes sign, and coupling may disagree with
 /// the votes; users rightly expect the most probable class to be the predicted one.
-pub(super) fn consistent(probabilities: &mut [f64], predicted: usize) {
+pub(crate) fn consistent(probabilities: &mut [f64], predicted: usize) {
     let leader = super::multiclass::argmax(probabilities);
     if leader == predicted {
         return;

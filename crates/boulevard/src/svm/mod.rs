@@ -15,6 +15,7 @@ mod svr;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use calibration::consistent;
 pub use calibration::{Calibration, Sigmoid, couple};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};

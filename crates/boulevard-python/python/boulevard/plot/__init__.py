@@ -1,5 +1,14 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
 from ._machine import DecisionDisplay, TuneDisplay
+from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 
-__all__ = ["DecisionDisplay", "TuneDisplay"]
+__all__ = [
+    "DecisionDisplay",
+    "SelectionErrorDisplay",
+    "SelectionPathDisplay",
+    "SelectionWeightDisplay",
+    "TaskFeatureDisplay",
+    "TransferDisplay",
+    "TuneDisplay",
+]
