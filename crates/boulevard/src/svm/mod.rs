@@ -15,6 +15,7 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
+pub(crate) use calibration::{consistent, content_key};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
