@@ -16,6 +16,7 @@
 
 mod any_model;
 mod arrays;
+mod boosted;
 pub mod libsvm_text;
 mod machine;
 mod native;

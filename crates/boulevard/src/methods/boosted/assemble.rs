@@ -3,21 +3,18 @@
 use super::ensemble::EnsembleFit;
 use super::gram::kernel_of;
 use super::held_out::HeldOut;
-use super::learner::{AtLeastOne, BoostedSvc, Fits, Thresholds};
-use super::model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
+use super::fits::{Fits, at_least_one, rule};
+use super::learner::{BoostedSvc, Thresholds};
+use super::model::{BoostedModel, Ending, LabelEnsemble, Round};
 use super::problems::Problems;
-use super::tuning::{Choice, Rule, choose};
+use super::tuning::{Choice, choose};
 use crate::data::Dataset;
 use crate::svm::{FitReport, KernelMachine, Layout, Sigmoid};
 
 /// The model of some fits; its report lacks the time.
 pub(super) fn assemble(learner: &BoostedSvc, data: &Dataset<'_>, problems: Problems, fits: Fits) -> BoostedModel {
     let settings = learner.resolved();
-    let at_least_one = match settings.at_least_one {
-        AtLeastOne::Auto => problems.every_row_labelled(),
-        AtLeastOne::Always => true,
-        AtLeastOne::Never => false,
-    } && problems.kind == Kind::Labels;
+    let at_least_one = at_least_one(&settings, &problems);
     let rule = rule(problems.kind, at_least_one);
     let most = fits.whole.iter().flatten().map(|fit| fit.rounds.len()).max().unwrap_or(0);
     let choice = match &fits.held_out {
@@ -59,14 +56,6 @@ pub(super) fn assemble(learner: &BoostedSvc, data: &Dataset<'_>, problems: Probl
         model.calibration = Some(sigmoids(&model, &problems, held));
     }
     model
-}
-
-fn rule(kind: Kind, at_least_one: bool) -> Rule {
-    match kind {
-        Kind::TwoClasses => Rule::TwoClasses,
-        Kind::Classes => Rule::Largest,
-        Kind::Labels => Rule::Labels { at_least_one },
-    }
 }
 
 fn join(all: &mut FitReport, one: &FitReport) {

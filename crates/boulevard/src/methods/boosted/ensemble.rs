@@ -79,81 +79,137 @@ pub(super) fn initial_weights(how: InitialWeights, signs: &[f64], weights: &[f64
     signs.iter().zip(weights).map(share).collect()
 }
 
-/// Boosts one label.
-pub(super) fn boost(
-    settings: &BoostedSvc,
-    schedule: Schedule,
-    problem: &Problem<'_>,
-    distances: &Distances<'_>,
-    context: &Context<'_>,
-    mut random: Random,
-) -> Result<EnsembleFit> {
-    let rows: Vec<usize> = (0..problem.signs.len()).filter(|&row| problem.weights[row] > 0.0).collect();
-    let total: f64 = problem.weights.iter().sum();
-    // Weights below 1 must not push the floor up to where every round is worthless.
-    let floor = 0.5 / total.max(rows.len() as f64);
-    let scale = match settings.weight_scale {
-        WeightScale::N => total,
-        WeightScale::Value(value) => value,
-    };
-    let start = initial_weights(settings.initial_weights, problem.signs, problem.weights);
-    let mut state = State { weights: start.clone(), rounds: Vec::new(), spare: None, last: None, report: FitReport::default() };
-    let mut sigma = schedule.first;
-    let mut failures = 0;
-    let ending = 'levels: loop {
-        let level = distances.level(sigma);
-        // One solver for all rounds of a width: it keeps its kernel rows.
-        let mut solver = match settings.sampling {
-            Sampling::All => Some(Solver::new(level.source(), settings.solver.cache_bytes(), context)?),
-            _ => None,
-        };
-        loop {
-            if state.rounds.len() >= settings.max_rounds {
-                break 'levels Ending::MaxRounds;
-            }
-            let done = Progress { stage: "boost rounds", done: state.rounds.len() as u64, total: None, violation: None, tolerance: None };
-            if let Some(reason) = context.check(&done) {
-                state.report.stop = state.report.stop.worst(reason);
-                break 'levels Ending::Stopped;
-            }
-            let machine = match &mut solver {
-                Some(solver) => solve_all(settings, problem, &state.weights, scale, solver)?,
-                None => solve_drawn(settings, problem, &rows, &state, scale, &level, context, &mut random)?,
+/// An ensemble in the making; it can stop after any round and go on later.
+pub(super) struct Boosting {
+    /// Rows with weight.
+    rows: Vec<usize>,
+    start: Vec<f64>,
+    /// The least error that counts.
+    floor: f64,
+    /// Factor between weights and prices.
+    scale: f64,
+    state: State,
+    sigma: f64,
+    failures: usize,
+    random: Random,
+    /// Why there will be no more rounds.
+    ending: Option<Ending>,
+}
+
+impl Boosting {
+    pub(super) fn new(settings: &BoostedSvc, schedule: Schedule, problem: &Problem<'_>, random: Random) -> Self {
+        let rows: Vec<usize> = (0..problem.signs.len()).filter(|&row| problem.weights[row] > 0.0).collect();
+        let total: f64 = problem.weights.iter().sum();
+        let start = initial_weights(settings.initial_weights, problem.signs, problem.weights);
+        Self {
+            // Weights below 1 must not push the floor up to where every round is worthless.
+            floor: 0.5 / total.max(rows.len() as f64),
+            scale: match settings.weight_scale {
+                WeightScale::N => total,
+                WeightScale::Value(value) => value,
+            },
+            state: State { weights: start.clone(), rounds: Vec::new(), spare: None, last: None, report: FitReport::default() },
+            rows,
+            start,
+            sigma: schedule.first,
+            failures: 0,
+            random,
+            ending: None,
+        }
+    }
+
+    /// Whether more rounds can come.
+    pub(super) fn is_open(&self) -> bool {
+        self.ending.is_none()
+    }
+
+    /// The rounds so far.
+    pub(super) fn rounds(&self) -> &[RoundFit] {
+        &self.state.rounds
+    }
+
+    /// Adds rounds until there are `until` or a stop rule applies.
+    pub(super) fn go_on(
+        &mut self,
+        settings: &BoostedSvc,
+        schedule: Schedule,
+        problem: &Problem<'_>,
+        distances: &Distances<'_>,
+        context: &Context<'_>,
+        until: usize,
+    ) -> Result<()> {
+        let until = until.min(settings.max_rounds);
+        while self.is_open() && self.state.rounds.len() < until {
+            let level = distances.level(self.sigma);
+            // One solver for all rounds of a width: it keeps its kernel rows.
+            let mut solver = match settings.sampling {
+                Sampling::All => Some(Solver::new(level.source(), settings.solver.cache_bytes(), context)?),
+                _ => None,
             };
-            state.report.add(&machine.solution);
-            let stopped = matches!(machine.solution.stop, StopReason::TimeLimit | StopReason::Interrupted);
-            match state.judge(problem, sigma, floor, machine) {
-                Judgement::Accepted { perfect } => {
-                    failures = 0;
-                    // All rows again with the same weights would give the same machine for ever.
-                    if perfect && settings.sampling == Sampling::All {
-                        break 'levels Ending::Perfect;
-                    }
+            let sigma = self.sigma;
+            while self.is_open() && self.state.rounds.len() < until && self.sigma == sigma {
+                let done =
+                    Progress { stage: "boost rounds", done: self.rounds().len() as u64, total: None, violation: None, tolerance: None };
+                if let Some(reason) = context.check(&done) {
+                    self.state.report.stop = self.state.report.stop.worst(reason);
+                    self.ending = Some(Ending::Stopped);
+                    break;
                 }
-                Judgement::Refused => {
-                    failures += 1;
-                    let next = sigma - schedule.step;
-                    if failures >= MOST_FAILURES || (schedule.step == 0.0 && settings.sampling == Sampling::All) {
-                        break 'levels Ending::Refused;
-                    }
-                    if schedule.step > 0.0 {
-                        if next <= schedule.last {
-                            break 'levels Ending::SigmaMin;
-                        }
-                        sigma = next;
-                        if stopped {
-                            break 'levels Ending::Stopped;
-                        }
-                        continue 'levels;
-                    }
+                let machine = match &mut solver {
+                    Some(solver) => solve_all(settings, problem, &self.state.weights, self.scale, solver)?,
+                    None => solve_drawn(settings, problem, self, &level, context)?,
+                };
+                self.state.report.add(&machine.solution);
+                let stopped = matches!(machine.solution.stop, StopReason::TimeLimit | StopReason::Interrupted);
+                self.judge(settings, schedule, problem, machine);
+                if stopped {
+                    self.ending = Some(Ending::Stopped);
                 }
-            }
-            if stopped {
-                break 'levels Ending::Stopped;
             }
         }
-    };
-    Ok(state.finish(start, ending))
+        if self.is_open() && self.state.rounds.len() >= settings.max_rounds {
+            self.ending = Some(Ending::MaxRounds);
+        }
+        Ok(())
+    }
+
+    /// Takes a machine into the ensemble or refuses it; then the stop rules.
+    fn judge(&mut self, settings: &BoostedSvc, schedule: Schedule, problem: &Problem<'_>, machine: Machine) {
+        match self.state.judge(problem, self.sigma, self.floor, machine) {
+            Judgement::Accepted { perfect } => {
+                self.failures = 0;
+                // All rows again with the same weights would give the same machine for ever.
+                if perfect && settings.sampling == Sampling::All {
+                    self.ending = Some(Ending::Perfect);
+                }
+            }
+            Judgement::Refused => {
+                self.failures += 1;
+                let repeats = schedule.step == 0.0 && settings.sampling == Sampling::All;
+                if self.failures >= MOST_FAILURES || repeats {
+                    self.ending = Some(Ending::Refused);
+                } else if schedule.step > 0.0 {
+                    let next = self.sigma - schedule.step;
+                    if next <= schedule.last {
+                        self.ending = Some(Ending::SigmaMin);
+                    } else {
+                        self.sigma = next;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The ensemble. Where every round was refused, the least bad machine answers alone.
+    pub(super) fn finish(mut self) -> EnsembleFit {
+        if self.state.rounds.is_empty()
+            && let Some(spare) = self.state.spare
+        {
+            self.state.rounds.push(RoundFit { alpha: 1.0, ..spare });
+        }
+        let ending = self.ending.unwrap_or(Ending::EarlyStop);
+        EnsembleFit { rounds: self.state.rounds, start: self.start, ending, report: self.state.report }
+    }
 }
 
 /// What changes from round to round.
@@ -198,16 +254,6 @@ impl State {
         self.rounds.push(round);
         Judgement::Accepted { perfect: verdict.error == 0.0 }
     }
-
-    /// An ensemble always has a member if there was time for one: where every round was refused, the least bad machine answers alone.
-    fn finish(mut self, start: Vec<f64>, ending: Ending) -> EnsembleFit {
-        if self.rounds.is_empty()
-            && let Some(spare) = self.spare
-        {
-            self.rounds.push(RoundFit { alpha: 1.0, ..spare });
-        }
-        EnsembleFit { rounds: self.rounds, start, ending, report: self.report }
-    }
 }
 
 /// `C_i = C N W_i` times the class's factor; 0 for rows that are held out.
@@ -242,13 +288,11 @@ fn solve_all(settings: &BoostedSvc, problem: &Problem<'_>, weights: &[f64], scal
 fn solve_drawn(
     settings: &BoostedSvc,
     problem: &Problem<'_>,
-    rows: &[usize],
-    state: &State,
-    scale: f64,
+    boosting: &mut Boosting,
     level: &Level<'_>,
     context: &Context<'_>,
-    random: &mut Random,
 ) -> Result<Machine> {
+    let Boosting { rows, state, scale, random, .. } = boosting;
     let of = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
     let last = state.last.as_ref().map(|last| of(last));
     let how = match settings.sampling {
@@ -261,7 +305,7 @@ fn solve_drawn(
     let subset = level.subset(&drawn)?;
     let source: &dyn KernelSource = &*subset;
     let signs: Vec<f64> = drawn.iter().map(|&row| problem.signs[row]).collect();
-    let costs = costs(settings, problem, &state.weights, scale, &drawn);
+    let costs = costs(settings, problem, &state.weights, *scale, &drawn);
     let solution = solve(settings, &signs, &costs, &mut Solver::new(source, settings.solver.cache_bytes(), context)?)?;
     let intercept = -solution.offsets[0];
     let support: Vec<(usize, f64)> =

@@ -1,6 +1,6 @@
 //! Scores of rows that were held out, round by round.
 
-use super::ensemble::EnsembleFit;
+use super::ensemble::RoundFit;
 use super::learner::{BoostedSvc, Validation, Voting};
 use super::problems::Problems;
 use super::tuning::{Rule, Scores};
@@ -62,14 +62,13 @@ pub(super) struct HeldOut {
 }
 
 impl HeldOut {
-    /// Puts the splits' fits together; nothing if one of them was cut short.
-    pub(super) fn new(voting: Voting, problems: &Problems, splits: &[Split], parts: Vec<(usize, usize, EnsembleFit)>) -> Option<Self> {
+    /// Puts the rounds of every label and split together; nothing if there are none of one.
+    pub(super) fn new(voting: Voting, problems: &Problems, splits: &[Split], parts: &[(usize, usize, &[RoundFit])]) -> Option<Self> {
         let rows = problems.rows.len();
-        let stopped = |fit: &EnsembleFit| fit.rounds.is_empty() || fit.ending == super::model::Ending::Stopped;
-        if parts.iter().any(|(_, _, fit)| stopped(fit)) {
+        if parts.iter().any(|(_, _, fit)| fit.is_empty()) {
             return None;
         }
-        let longest = parts.iter().map(|(_, _, fit)| fit.rounds.len()).max()?;
+        let longest = parts.iter().map(|(_, _, fit)| fit.len()).max()?;
         let mut stages: Vec<Option<Vec<Vec<f64>>>> = vec![None; problems.signs.len()];
         for (label, stages) in stages.iter_mut().enumerate() {
             let own: Vec<_> = parts.iter().filter(|part| part.0 == label).collect();
@@ -82,7 +81,7 @@ impl HeldOut {
                 let mut weight = 0.0;
                 for (stage, scores) in scores.iter_mut().enumerate() {
                     // An ensemble that ended early stays as it is.
-                    if let Some(round) = fit.rounds.get(stage) {
+                    if let Some(round) = fit.get(stage) {
                         weight += round.alpha;
                         sums.iter_mut().zip(&round.watched).for_each(|(sum, &f)| *sum += round.alpha * contribution(voting, f));
                     }

@@ -5,17 +5,15 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::assemble::assemble;
-use super::ensemble::{EnsembleFit, Problem, Schedule, boost};
+use super::ensemble::Schedule;
+use super::fits::fit_all;
 use super::gram::Distances;
-use super::held_out::{HeldOut, splits};
 use super::model::BoostedModel;
 use super::problems::Problems;
 use crate::check;
-use crate::data::{Dataset, Matrix};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::observe::Context;
-use crate::parallel;
-use crate::random::Random;
 use crate::svm::{ClassWeight, Learner, SolverSettings};
 
 /// Which rows a round learns from.
@@ -226,7 +224,7 @@ impl BoostedSvc {
     }
 
     /// The widths, those that were not given from the distances.
-    fn schedule(&self, distances: &Distances<'_>, weights: &[f64]) -> Result<Schedule> {
+    pub(super) fn schedule(&self, distances: &Distances<'_>, weights: &[f64]) -> Result<Schedule> {
         let first = match self.sigma_init {
             Some(sigma) => sigma,
             None => distances.usual_sigma(weights, self.seed)?,
@@ -237,78 +235,6 @@ impl BoostedSvc {
         }
         Ok(Schedule { first, last, step: self.sigma_step.unwrap_or(first / 20.0) })
     }
-}
-
-/// One ensemble to fit: of a label, on all rows or without those of a split.
-struct Task {
-    label: usize,
-    split: Option<usize>,
-}
-
-/// What the fits of all tasks gave.
-pub(super) struct Fits {
-    /// By label, on all rows; none for labels that are constant.
-    pub(super) whole: Vec<Option<EnsembleFit>>,
-    /// Scores of held-out rows, where there are any.
-    pub(super) held_out: Option<HeldOut>,
-}
-
-/// Fits every label on all rows (if `whole`) and once per split without its test rows.
-pub(super) fn fit_all(
-    settings: &BoostedSvc,
-    problems: &Problems,
-    x: &Matrix<'_>,
-    held_out: bool,
-    whole: bool,
-    context: &Context<'_>,
-) -> Result<Fits> {
-    let bytes = settings.solver.cache_bytes().unwrap_or(usize::MAX).min(context.memory.unwrap_or(usize::MAX));
-    let distances = Distances::new(x, bytes, context)?;
-    let schedule = settings.schedule(&distances, &problems.weights)?;
-    let splits = if held_out { splits(settings, problems, x) } else { Vec::new() };
-    let labels = problems.signs.len();
-    let active: Vec<usize> = (0..labels).filter(|&label| problems.constant[label].is_none()).collect();
-    // Whole fits first: if time runs out, they are what a partial model needs.
-    let mut tasks: Vec<Task> = Vec::new();
-    if whole {
-        tasks.extend(active.iter().map(|&label| Task { label, split: None }));
-    }
-    for (k, split) in splits.iter().enumerate() {
-        let learns = |label: &&usize| problems.both_signs(**label, &split.train);
-        tasks.extend(active.iter().filter(learns).map(|&label| Task { label, split: Some(k) }));
-    }
-    let at_once = context.threads.min(tasks.len()).max(1);
-    let inner = if at_once > 1 { context.with_threads(1) } else { *context };
-    let memory = if distances.are_resident() { None } else { context.memory.map(|bytes| bytes / at_once) };
-    let inner = Context { memory, ..inner };
-    let done = std::sync::atomic::AtomicUsize::new(0);
-    // Somebody holds the first kernel matrix all the time: it is made once.
-    let first = distances.level(schedule.first);
-    let results = parallel::map(at_once, tasks.len(), |i| {
-        let task = &tasks[i];
-        context.step("boost", done.load(std::sync::atomic::Ordering::Relaxed), tasks.len());
-        let mut weights = problems.weights.clone();
-        let watched: &[usize] = task.split.map_or(&[], |k| &splits[k].test);
-        watched.iter().for_each(|&row| weights[row] = 0.0);
-        let problem =
-            Problem { signs: &problems.signs[task.label], weights: &weights, factors: &problems.factors[task.label], watched };
-        let stream = (task.label * (splits.len() + 1) + task.split.map_or(0, |k| k + 1)) as u64;
-        let fit = boost(settings, schedule, &problem, &distances, &inner, Random::new(settings.seed, stream));
-        done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        fit
-    });
-    drop(first);
-    let mut fits = Fits { whole: (0..labels).map(|_| None).collect(), held_out: None };
-    let mut parts = Vec::new();
-    for (task, result) in tasks.iter().zip(results) {
-        let fit = result?;
-        match task.split {
-            None => fits.whole[task.label] = Some(fit),
-            Some(k) => parts.push((task.label, k, fit)),
-        }
-    }
-    fits.held_out = if splits.is_empty() { None } else { HeldOut::new(settings.voting, problems, &splits, parts) };
-    Ok(fits)
 }
 
 impl Learner for BoostedSvc {

@@ -57,6 +57,7 @@
 
 mod assemble;
 mod ensemble;
+mod fits;
 mod gram;
 mod held_out;
 mod learner;

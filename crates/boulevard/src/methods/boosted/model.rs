@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::assemble::sigmoids;
 use super::held_out::contribution;
-use super::learner::{BoostedSvc, fit_all};
+use super::fits::fit_all;
+use super::learner::BoostedSvc;
 use super::problems::Problems;
 use super::update::Verdict;
 use crate::data::{Categories, Dataset, LabelMatrix, Matrix};
@@ -90,7 +91,7 @@ impl LabelEnsemble {
             round.missed.iter().for_each(|&row| missed[row] = true);
             let mut weights = all[all.len() - 1].clone();
             // A machine that answers although it was refused moved nothing.
-            if round.error < 0.5 {
+            if Verdict::is_better_than_chance(round.error) {
                 Verdict { error: round.error, alpha: round.alpha }.update(&mut weights, &missed);
             }
             all.push(weights);

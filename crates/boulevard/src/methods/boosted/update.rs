@@ -29,12 +29,16 @@ impl Verdict {
     pub fn new(weights: &[f64], missed: &[bool], floor: f64) -> Self {
         // From +0: an empty sum is -0.
         let error = weights.iter().zip(missed).filter(|(_, missed)| **missed).fold(0.0, |sum, (w, _)| sum + w);
-        // Not by a rounding: a vote of 1e-16 would be accepted for ever.
-        if !(error < 0.5 - 1e-10) {
+        if !Self::is_better_than_chance(error) {
             return Self { error, alpha: 0.0 };
         }
         let floored = error.max(floor);
         Self { error, alpha: 0.5 * ((1.0 - floored) / floored).ln() }
+    }
+
+    /// Whether the error is below one half, and not by a rounding: votes of 1e-16 would be accepted for ever.
+    pub fn is_better_than_chance(error: f64) -> bool {
+        error < 0.5 - 1e-10
     }
 
     /// Whether the round counts.
