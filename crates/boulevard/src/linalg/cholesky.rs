@@ -1,41 +1,95 @@
 //! Cholesky factors and what is solved with them.
 
+use std::ops::Range;
+
+use super::product::{Part, Shape, View, add_product};
 use crate::simd::{Isa, Job, Real, Simd};
 
+/// Columns factored at a time; the rest of the matrix follows by one product.
+const BLOCK: usize = 32;
+
 /// Cholesky factor of a symmetric positive definite matrix, in place: the lower triangle of the row-major `n x n` matrix becomes `L`.
+/// What lies above the diagonal is not read and is left undefined.
 ///
 /// `false` where a pivot is not positive beyond rounding; the matrix is then spoilt.
 pub fn cholesky(a: &mut [f64], n: usize) -> bool {
-    /// Plain loops, compiled for every instruction set.
-    struct Factor<'a>(&'a mut [f64], usize);
-    impl Job<f64> for Factor<'_> {
-        type Output = bool;
-        #[inline(always)]
-        fn run<S: Simd<f64>>(self, _: S) -> bool {
-            factor(self.0, self.1)
-        }
-    }
-    f64::dispatch(Isa::detect(), Factor(a, n))
-}
-
-#[inline(always)]
-fn factor(a: &mut [f64], n: usize) -> bool {
-    let largest = (0..n).map(|i| a[i * n + i]).fold(0.0, f64::max);
-    for j in 0..n {
-        let (head, tail) = a.split_at_mut((j + 1) * n);
-        let row_j = &mut head[j * n..];
-        let pivot = row_j[j] - dot(&row_j[..j], &row_j[..j]);
-        if pivot.is_nan() || pivot <= 1e-14 * largest {
+    let smallest = 1e-14 * (0..n).map(|i| a[i * n + i]).fold(0.0, f64::max);
+    for start in (0..n).step_by(BLOCK) {
+        let end = (start + BLOCK).min(n);
+        if !f64::dispatch(Isa::detect(), Factor { a, n, columns: start..end, smallest }) {
             return false;
         }
-        let root = pivot.sqrt();
-        row_j[j] = root;
-        let (row_j, inverse) = (&row_j[..j], 1.0 / root);
-        for row in tail.chunks_exact_mut(n) {
-            row[j] = (row[j] - dot(&row[..j], row_j)) * inverse;
+        // The rows below: L21 = A21 inv(L11)', then A22 -= L21 L21'.
+        let (width, below) = (end - start, n - end);
+        if below == 0 {
+            break;
         }
+        let inverse = invert(a, n, start, width);
+        let (old, offset) = (copy_block(a, n, end, start, width), end * n + start);
+        for row in a[offset..].chunks_mut(n) {
+            row[..width].fill(0.0);
+        }
+        let shape = Shape { rows: below, columns: width, depth: width };
+        let right = View::new(&inverse, width).transposed();
+        add_product(&mut a[offset..], n, shape, 1.0, View::new(&old, width), right, Part::All);
+        let new = copy_block(a, n, end, start, width);
+        let (shape, left) = (Shape { rows: below, columns: below, depth: width }, View::new(&new, width));
+        add_product(&mut a[end * n + end..], n, shape, -1.0, left, left.transposed(), Part::Lower);
     }
     true
+}
+
+/// The rows from `top` of the columns from `start`, `width` of them.
+fn copy_block(a: &[f64], n: usize, top: usize, start: usize, width: usize) -> Vec<f64> {
+    (top..n).flat_map(|i| a[i * n + start..][..width].iter().copied()).collect()
+}
+
+/// The inverse of a lower triangular diagonal block.
+fn invert(a: &[f64], n: usize, start: usize, width: usize) -> Vec<f64> {
+    let mut inverse = vec![0.0; width * width];
+    for i in 0..width {
+        let row = &a[(start + i) * n + start..][..=i];
+        let (above, own) = inverse.split_at_mut(i * width);
+        let own = &mut own[..width];
+        for (k, &value) in row[..i].iter().enumerate() {
+            own.iter_mut().zip(&above[k * width..][..=k]).for_each(|(own, above)| *own -= value * above);
+        }
+        own[i] = 1.0;
+        own[..=i].iter_mut().for_each(|own| *own /= row[i]);
+    }
+    inverse
+}
+
+/// Factors the diagonal block of some columns: plain loops, compiled for every instruction set.
+struct Factor<'a> {
+    a: &'a mut [f64],
+    n: usize,
+    columns: Range<usize>,
+    smallest: f64,
+}
+
+impl Job<f64> for Factor<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, _: S) -> bool {
+        let Range { start, end } = self.columns;
+        for j in start..end {
+            let (head, tail) = self.a.split_at_mut((j + 1) * self.n);
+            let row_j = &mut head[j * self.n..];
+            let pivot = row_j[j] - dot(&row_j[start..j], &row_j[start..j]);
+            if pivot.is_nan() || pivot <= self.smallest {
+                return false;
+            }
+            let root = pivot.sqrt();
+            row_j[j] = root;
+            let (row_j, inverse) = (&row_j[start..j], 1.0 / root);
+            for row in tail.chunks_exact_mut(self.n).take(end - j - 1) {
+                row[j] = (row[j] - dot(&row[start..j], row_j)) * inverse;
+            }
+        }
+        true
+    }
 }
 
 /// Solves `L L' x = b` in place.
@@ -74,7 +128,7 @@ mod tests {
     #[test]
     fn a_factor_solves_its_system() {
         let mut random = Random::new(0, 0);
-        for n in [1, 2, 7, 33] {
+        for n in [1, 2, 7, 33, 64, 101] {
             let half: Vec<f64> = (0..n * n).map(|_| random.normal()).collect();
             let mut a = vec![0.0; n * n];
             for i in 0..n {

@@ -3,5 +3,9 @@
 //! Matrices are row-major slices. Instructions are chosen at run time.
 
 mod cholesky;
+mod gram;
+mod product;
 
 pub use cholesky::{cholesky, dot, solve};
+pub use gram::{mirror, weighted_gram};
+pub use product::{Part, Shape, View, add_product};

@@ -18,6 +18,7 @@ mod any_model;
 mod arrays;
 mod boosted;
 pub mod libsvm_text;
+mod linear;
 mod machine;
 mod native;
 mod records;

@@ -5,6 +5,7 @@
 
 mod calibration;
 mod learner;
+mod linear;
 mod machine;
 mod multiclass;
 mod one_class;
@@ -17,6 +18,7 @@ mod tests;
 pub use calibration::{Calibration, Sigmoid, couple};
 pub(crate) use calibration::{consistent, content_key};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
+pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
 pub use multiclass::Multiclass;

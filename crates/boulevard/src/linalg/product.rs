@@ -1,0 +1,198 @@
+//! Matrix products by packed tiles: four rows of the left factor against one panel of columns of the right one.
+
+use crate::simd::{Isa, Job, Real, Simd};
+
+/// Rows of a tile; with a panel of columns they fill half the registers.
+const TILE_ROWS: usize = 4;
+/// Terms summed between two visits of the result: a packed panel of this depth fits the nearest cache.
+pub(super) const DEPTH: usize = 128;
+/// Rows of the left factor that are packed together.
+const BLOCK_ROWS: usize = 128;
+/// The widest panel of any instruction set.
+const MOST_LANES: usize = 32;
+
+/// A matrix in a slice: value `(i, j)` lies at `i * row_step + j * column_step`.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Where the values are.
+    pub values: &'a [f64],
+    /// From one row to the next.
+    pub row_step: usize,
+    /// From one column to the next.
+    pub column_step: usize,
+}
+
+impl<'a> View<'a> {
+    /// A row-major matrix.
+    pub fn new(values: &'a [f64], columns: usize) -> Self {
+        Self { values, row_step: columns, column_step: 1 }
+    }
+
+    /// The same matrix with rows and columns exchanged.
+    pub fn transposed(self) -> Self {
+        Self { values: self.values, row_step: self.column_step, column_step: self.row_step }
+    }
+
+    /// The same matrix from row `i` and column `j` on.
+    #[inline(always)]
+    fn from(self, i: usize, j: usize) -> Self {
+        Self { values: &self.values[i * self.row_step + j * self.column_step..], ..self }
+    }
+}
+
+/// Which part of the result is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    All,
+    /// The lower triangle with the diagonal; values above it are left undefined.
+    Lower,
+}
+
+/// The shape of a product.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Rows of the result.
+    pub rows: usize,
+    /// Columns of the result.
+    pub columns: usize,
+    /// Terms of each inner product.
+    pub depth: usize,
+}
+
+/// `out += factor * left * right`, where row `i` of the result starts at `out[i * step]`.
+pub fn add_product(out: &mut [f64], step: usize, shape: Shape, factor: f64, left: View<'_>, right: View<'_>, part: Part) {
+    f64::dispatch(Isa::detect(), Product { out, step, shape, factor, weights: &[], left, right, part });
+}
+
+/// `out += left * diag(weights) * right`, as [`add_product`].
+pub(super) fn add_weighted(out: &mut [f64], step: usize, shape: Shape, weights: &[f64], left: View<'_>, right: View<'_>, part: Part) {
+    f64::dispatch(Isa::detect(), Product { out, step, shape, factor: 1.0, weights, left, right, part });
+}
+
+struct Product<'a> {
+    out: &'a mut [f64],
+    step: usize,
+    shape: Shape,
+    factor: f64,
+    /// A factor per term; none means 1.
+    weights: &'a [f64],
+    left: View<'a>,
+    right: View<'a>,
+    part: Part,
+}
+
+impl Job<f64> for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, simd: S) {
+        let Shape { rows, columns, depth } = self.shape;
+        let lanes = S::LANES;
+        let panels = columns.div_ceil(lanes);
+        let most = depth.min(DEPTH);
+        let mut right = vec![0.0; panels * lanes * most];
+        let mut left = vec![0.0; rows.min(BLOCK_ROWS).next_multiple_of(TILE_ROWS) * most];
+        for first in (0..depth).step_by(DEPTH) {
+            let terms = DEPTH.min(depth - first);
+            let weights = self.weights.get(first..first + terms).unwrap_or(&[]);
+            pack(&mut right, self.right.from(first, 0), columns, lanes, terms);
+            for top in (0..rows).step_by(BLOCK_ROWS) {
+                let height = BLOCK_ROWS.min(rows - top);
+                pack(&mut left, self.left.from(top, first).transposed(), height, TILE_ROWS, terms);
+                for group in left.chunks_exact_mut(TILE_ROWS * terms).take(height.div_ceil(TILE_ROWS)) {
+                    for (weight, four) in weights.iter().zip(group.as_chunks_mut::<TILE_ROWS>().0) {
+                        four.iter_mut().for_each(|value| *value *= weight);
+                    }
+                    if self.factor != 1.0 {
+                        group.iter_mut().for_each(|value| *value *= self.factor);
+                    }
+                }
+                for panel in 0..panels {
+                    let from = panel * lanes;
+                    let width = lanes.min(columns - from);
+                    let columns = &right[panel * lanes * terms..][..lanes * terms];
+                    for group in 0..height.div_ceil(TILE_ROWS) {
+                        let row = top + group * TILE_ROWS;
+                        let count = TILE_ROWS.min(top + height - row);
+                        if self.part == Part::Lower && row + count <= from {
+                            continue;
+                        }
+                        let queries = &left[group * TILE_ROWS * terms..][..TILE_ROWS * terms];
+                        let tile = tile(simd, queries, columns);
+                        for (r, values) in tile.chunks_exact(MOST_LANES).take(count).enumerate() {
+                            let out = &mut self.out[(row + r) * self.step + from..][..width];
+                            out.iter_mut().zip(values).for_each(|(out, value)| *out += value);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies columns of a matrix into groups of `size`: value `t` of column `c` at `t * size + c` of its group; the last group is padded.
+#[inline(always)]
+fn pack(to: &mut [f64], from: View<'_>, columns: usize, size: usize, terms: usize) {
+    for (group, to) in to.chunks_exact_mut(size * terms).take(columns.div_ceil(size)).enumerate() {
+        let from = from.from(0, group * size);
+        let width = size.min(columns - group * size);
+        for (term, to) in to.chunks_exact_mut(size).enumerate() {
+            let line = &from.values[term * from.row_step..];
+            if from.column_step == 1 && width == size {
+                to.copy_from_slice(&line[..size]);
+            } else if from.column_step == 1 {
+                to[..width].copy_from_slice(&line[..width]);
+            } else {
+                to[..width].iter_mut().zip(line.iter().step_by(from.column_step)).for_each(|(to, value)| *to = *value);
+            }
+            to[width..].fill(0.0);
+        }
+    }
+}
+
+#[inline(always)]
+fn tile<S: Simd<f64>>(simd: S, queries: &[f64], panel: &[f64]) -> [f64; TILE_ROWS * MOST_LANES] {
+    let zero = simd.splat(0.0);
+    let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
+    for (query, columns) in queries.as_chunks::<TILE_ROWS>().0.iter().zip(panel.chunks_exact(S::LANES)) {
+        let columns = simd.load(columns);
+        a = simd.fma(simd.splat(query[0]), columns, a);
+        b = simd.fma(simd.splat(query[1]), columns, b);
+        c = simd.fma(simd.splat(query[2]), columns, c);
+        d = simd.fma(simd.splat(query[3]), columns, d);
+    }
+    let mut out = [0.0; TILE_ROWS * MOST_LANES];
+    simd.store(a, &mut out);
+    simd.store(b, &mut out[MOST_LANES..]);
+    simd.store(c, &mut out[2 * MOST_LANES..]);
+    simd.store(d, &mut out[3 * MOST_LANES..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn products_of_all_shapes_equal_the_plain_sums() {
+        let mut random = Random::new(1, 0);
+        for (rows, columns, depth) in [(1, 1, 1), (3, 5, 2), (4, 32, 7), (33, 31, 130), (130, 70, 300), (5, 200, 257)] {
+            let a: Vec<f64> = (0..rows * depth).map(|_| random.normal()).collect();
+            let b: Vec<f64> = (0..columns * depth).map(|_| random.normal()).collect();
+            let shape = Shape { rows, columns, depth };
+            let mut out = vec![1.0; rows * columns];
+            add_product(&mut out, columns, shape, -2.0, View::new(&a, depth), View::new(&b, depth).transposed(), Part::All);
+            let mut lower = vec![1.0; rows * columns];
+            add_product(&mut lower, columns, shape, -2.0, View::new(&a, depth), View::new(&b, depth).transposed(), Part::Lower);
+            for i in 0..rows {
+                for j in 0..columns {
+                    let sum: f64 = (0..depth).map(|k| a[i * depth + k] * b[j * depth + k]).sum();
+                    assert!((out[i * columns + j] - (1.0 - 2.0 * sum)).abs() < 1e-10, "{rows} x {columns} x {depth} at {i}, {j}");
+                    assert!(j > i || lower[i * columns + j] == out[i * columns + j]);
+                }
+            }
+        }
+    }
+}
