@@ -5,9 +5,11 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use boulevard::data::{Categories, Matrix, Scaler, Target};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::Kind;
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Model, SvcModel};
+use boulevard::validation::Predictions;
 
 use crate::files;
 use crate::learner::apply;
@@ -90,6 +92,16 @@ impl Fitted {
                 let target = Target::Classes(Categories::new(codes, vec!["outside".to_owned(), "inside".to_owned()])?);
                 Answers { target, decisions, decision_names: vec!["decision".to_owned()] }
             }
+            AnyModel::Boosted(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = match model.predictions(&decisions)? {
+                    Predictions::Classes(classes) => Target::Classes(classes),
+                    Predictions::Labels(labels) => Target::Labels(labels),
+                    other => bail!("a boosted model predicts {}", other.kind()),
+                };
+                let names = if model.kind == Kind::TwoClasses { &model.names[1..] } else { &model.names[..] };
+                Answers { target, decisions, decision_names: names.iter().map(|name| format!("decision:{name}")).collect() }
+            }
             other => bail!("this program cannot predict with models of kind `{}`", other.kind()),
         })
     }
@@ -108,6 +120,7 @@ impl Fitted {
             AnyModel::Svc(model) => model.machine.len(),
             AnyModel::Svr(model) => model.machine.len(),
             AnyModel::OneClass(model) => model.machine.len(),
+            AnyModel::Boosted(model) => model.support_vectors(),
             _ => 0,
         }
     }

@@ -4,6 +4,8 @@ use boulevard::kernel::Gamma;
 use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 
+use super::boost::BoostArgs;
+
 /// The methods. To add one: a name here, a file with its fit in `learner/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MethodName {
@@ -18,6 +20,8 @@ pub enum MethodName {
     NuSvr,
     /// Where the data are dense, without labels
     OneClass,
+    /// Boosted machines for rare labels and classes; --labels a,b,c for several labels per row
+    Boost,
 }
 
 impl MethodName {
@@ -29,6 +33,7 @@ impl MethodName {
             Self::Svr => "svr",
             Self::NuSvr => "nu-svr",
             Self::OneClass => "one-class",
+            Self::Boost => "boost",
         }
     }
 }
@@ -84,7 +89,7 @@ pub enum ScaleName {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error (svc, svr, nu-svr) [default: 1]
+    /// Price of an error (svc, svr, nu-svr, boost) [default: 1]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
@@ -105,13 +110,13 @@ pub struct LearnerArgs {
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
     pub coef0: Option<f64>,
-    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc)
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, boost)
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     pub class_weight: Option<ClassWeight>,
     /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
-    /// Fit probabilities too; costs five more fits (svc, nu-svc)
+    /// Fit probabilities too; costs five more fits (svc, nu-svc, boost)
     #[arg(long)]
     pub calibrate: bool,
     /// Scale the columns first; the model remembers how
@@ -135,6 +140,8 @@ pub struct LearnerArgs {
     /// Seed of everything that is drawn at random
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub boost: BoostArgs,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {

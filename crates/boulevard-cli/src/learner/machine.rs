@@ -21,6 +21,9 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         polish: !args.no_polish,
         ..default
     };
+    if method == MethodName::Boost {
+        return super::boost::recipe(args, solver);
+    }
     let (kernel, c, nu) = (kernel(args), args.c.unwrap_or(1.0), args.nu.unwrap_or(0.5));
     let classifier = |penalty: Penalty| {
         Recipe::Svc(Svc {
@@ -43,20 +46,24 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::Svr => regressor(Tube::Epsilon(args.epsilon.unwrap_or(0.1))),
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
+        MethodName::Boost => unreachable!("left above"),
     })
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{NuSvc, NuSvr, OneClass, Svc, Svr};
+    use MethodName::{Boost, NuSvc, NuSvr, OneClass, Svc, Svr};
     let classifies = matches!(method, Svc | NuSvc);
+    let weighs = classifies || method == Boost;
     let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr), "c", "svc, svr and nu-svr"),
+        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Boost), "c", "svc, svr, nu-svr and boost"),
         (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
         (args.epsilon.is_some(), method == Svr, "epsilon", "svr"),
-        (args.class_weight.is_some(), classifies, "class-weight", "svc and nu-svc"),
+        (args.class_weight.is_some(), weighs, "class-weight", "svc, nu-svc and boost"),
         (args.multiclass.is_some(), classifies, "multiclass", "svc and nu-svc"),
-        (args.calibrate, classifies, "calibrate", "svc and nu-svc"),
+        (args.calibrate, weighs, "calibrate", "svc, nu-svc and boost"),
     ];
-    facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
+    let own = facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs));
+    let boosting = super::boost::given(&args.boost).into_iter().filter(|_| method != Boost).map(|flag| (flag, "boost"));
+    own.chain(boosting).collect()
 }

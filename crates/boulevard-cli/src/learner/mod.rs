@@ -2,13 +2,15 @@
 //!
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
+mod boost;
 mod kernel;
 mod machine;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
-use boulevard::kernel::Kernel;
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::boosted::BoostedSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, OneClass, Svc, Svr};
@@ -16,12 +18,16 @@ use boulevard::svm::{Learner, OneClass, Svc, Svr};
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
 
+/// The kernel of methods that choose its width themselves.
+static GAUSSIAN: Kernel = Kernel::Rbf { gamma: Gamma::SCALE };
+
 /// A learner with parameters that were checked.
 #[derive(Clone, Debug)]
 pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    Boosted(BoostedSvc),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -72,7 +78,8 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) => TargetKind::Classes,
+            // Named labels and files that have several make a label matrix of their own.
+            Recipe::Svc(_) | Recipe::Boosted(_) => TargetKind::Classes,
             Recipe::Svr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
         }
@@ -83,15 +90,18 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Boosted(_) => &GAUSSIAN,
         }
     }
 
-    pub fn kernel_mut(&mut self) -> &mut Kernel {
-        match &mut self.recipe {
+    /// The kernel to search over; none for methods that choose their own.
+    pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(match &mut self.recipe {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
-        }
+            Recipe::Boosted(_) => return None,
+        })
     }
 
     /// Learns from `data`: the scaler sees only these rows.
@@ -117,6 +127,7 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::Boosted(boosted) => boosted.validate(),
         }
     }
 
@@ -125,6 +136,7 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
         })
     }
 }

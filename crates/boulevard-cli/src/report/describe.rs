@@ -2,6 +2,7 @@
 
 use boulevard::data::{Matrix, Scaling};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::{BoostedModel, Ending, Kind, Sampling};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
@@ -75,6 +76,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             facts.extend(solver(&model.parameters.solver));
             facts
         }
+        AnyModel::Boosted(model) => boosted(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -91,6 +93,62 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         ));
     }
     facts.extend(fit(fitted.model.report()));
+    facts
+}
+
+/// A boosted classifier: what it answers with, and every label's ensemble.
+fn boosted(model: &BoostedModel) -> Vec<Fact> {
+    /// Ensembles that are listed.
+    const MOST: usize = 30;
+    let settings = model.parameters.resolved();
+    let names: Vec<&str> = model.names.iter().map(String::as_str).collect();
+    let what = if model.kind == Kind::Labels { "labels" } else { "classes" };
+    let rows = match settings.sampling {
+        Sampling::All => "all rows, weighted".to_owned(),
+        Sampling::Stratified => format!("{} of the rows from hard to easy, weighted", super::number::percent(settings.sampling_ratio)),
+        Sampling::Trimming => format!("the heaviest {} of the rows", super::number::percent(settings.sampling_ratio)),
+    };
+    let mut facts = vec![
+        ("kind", format!("boosted classifier, C = {}", g(settings.c))),
+        (what, format!("{}: {}", names.len(), listed(&names))),
+        ("a round", rows),
+        ("rounds", format!("{} at most, {} in all", model.rounds(), model.labels.iter().map(|label| label.rounds.len()).sum::<usize>())),
+        ("support vectors", format!("{}{}", model.support_vectors(), share(model.support_vectors(), model.report.rows))),
+        ("probabilities", if model.calibration.is_some() { "calibrated".into() } else { "none (train with --calibrate)".into() }),
+    ];
+    if model.at_least_one {
+        facts.push(("every row", "gets its best label if no label claims it".into()));
+    }
+    for (place, label) in model.labels.iter().enumerate().take(MOST) {
+        let name = if model.kind == Kind::TwoClasses { &model.names[1] } else { &model.names[place] };
+        let ending = match label.ending {
+            Ending::MaxRounds => "as many as allowed",
+            Ending::Perfect => "the last missed no row",
+            Ending::EarlyStop => "held-out rows want no more",
+            Ending::SigmaMin => "the kernel became too narrow",
+            Ending::Refused => "twenty were refused in a row",
+            Ending::Stopped => "stopped",
+            Ending::Never => "no training row has it: never predicted",
+            Ending::Always => "every training row has it: always predicted",
+        };
+        let (Some(first), Some(last)) = (label.rounds.first(), label.rounds.last()) else {
+            facts.push(("-", format!("{name}: {ending}")));
+            continue;
+        };
+        facts.push((
+            "-",
+            format!(
+                "{name}: {} rounds ({ending}), errors {:.3} .. {:.3}, sigma {} .. {}, threshold {:.3}",
+                label.rounds.len(),
+                first.error,
+                last.error,
+                super::number::general(first.sigma, 3),
+                super::number::general(last.sigma, 3),
+                label.threshold
+            ),
+        ));
+    }
+    facts.extend(solver(&settings.solver));
     facts
 }
 
@@ -159,6 +217,14 @@ pub fn text(facts: &[Fact]) -> String {
     facts.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }
 
+fn ensemble_json(label: &boulevard::methods::boosted::LabelEnsemble) -> Value {
+    let numbers = |part: fn(&boulevard::methods::boosted::Round) -> f64| label.rounds.iter().map(part).collect::<Vec<f64>>();
+    json!({
+        "ending": label.ending, "threshold": label.threshold, "alphas": numbers(|round| round.alpha),
+        "errors": numbers(|round| round.error), "sigmas": numbers(|round| round.sigma),
+    })
+}
+
 /// The facts for machines.
 pub fn json(fitted: &Fitted) -> Value {
     let report = fitted.model.report();
@@ -166,9 +232,15 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Svc(m) => (json!(m.parameters), json!(m.machine.kernel), json!(m.classes), json!(m.support_counts)),
         AnyModel::Svr(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
+        AnyModel::Boosted(m) => (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
+    let ensembles = match &fitted.model {
+        AnyModel::Boosted(model) => model.labels.iter().map(ensemble_json).collect(),
+        _ => Value::Null,
+    };
     json!({
+        "ensembles": ensembles,
         "kind": fitted.model.kind(),
         "parameters": parameters,
         "kernel": kernel,

@@ -2,6 +2,7 @@
 
 pub mod describe;
 pub mod html;
+pub mod labels;
 pub mod number;
 pub mod picture;
 pub mod table;
