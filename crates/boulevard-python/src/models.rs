@@ -3,25 +3,27 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use boulevard::data::{Categories, Dataset, Matrix, Target};
+use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
+use boulevard::methods::boosted::BoostedSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Table, counts, give, int32, reals, table};
+use crate::boosted;
 use crate::border::{self, Limits};
 use crate::errors::{convert, exception};
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
 const LARGE: usize = 1 << 20;
 /// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
-const CHUNK: usize = 16_384;
+pub const CHUNK: usize = 16_384;
 
 /// The kernel machine in a model.
 fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
@@ -39,6 +41,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::Boosted(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -88,12 +91,17 @@ pub fn fit<'py>(
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
         }
+        "boosted" => {
+            let learner: BoostedSvc = read(parameters)?;
+            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Boosted))
+        }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
     Ok((Model::new(any), raised))
 }
 
-/// The arrays as the library's table: class codes where there are names, real targets otherwise.
+/// The arrays as the library's table: a label matrix where `y` is a table of truth values, class codes where there are names, real
+/// targets otherwise.
 pub fn dataset<'a>(
     py: Python<'_>,
     x: &'a Table<'_>,
@@ -104,6 +112,10 @@ pub fn dataset<'a>(
     let target = match (y, names) {
         (None, _) => Target::None,
         (Some(y), None) => Target::Real(reals(y)?),
+        (Some(y), Some(names)) if y.extract::<PyReadonlyArray2<'_, bool>>().is_ok() => {
+            let values = y.extract::<PyReadonlyArray2<'_, bool>>()?.as_array().iter().copied().collect();
+            Target::Labels(LabelMatrix::new(values, names).map_err(|error| convert(py, error))?)
+        }
         (Some(y), Some(names)) => {
             let codes = counts(y)?.into_iter().map(|code| code as u32).collect();
             Target::Classes(Categories::new(codes, names).map_err(|error| convert(py, error))?)
@@ -171,7 +183,20 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
-            let (machine, report, parts) = (machine(any)?, any.report(), PyDict::new(py));
+            let (report, parts) = (any.report(), PyDict::new(py));
+            parts.set_item("features", any.features())?;
+            parts.set_item("rows", report.rows)?;
+            parts.set_item("objective", report.objective)?;
+            parts.set_item("gap", report.gap)?;
+            parts.set_item("violation", report.violation)?;
+            parts.set_item("seconds", report.seconds)?;
+            parts.set_item("status", report.stop.code())?;
+            parts.set_item("iterations", report.iterations)?;
+            if let AnyModel::Boosted(model) = any {
+                boosted::parts(&parts, model)?;
+                return Ok(parts);
+            }
+            let machine = machine(any)?;
             parts.set_item("support", int32(py, &machine.support))?;
             parts.set_item("vectors", give(py, &machine.vectors)?)?;
             let outputs = machine.coefficients.len().checked_div(machine.len());
@@ -182,13 +207,6 @@ impl Model {
             parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
             parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
             parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
-            parts.set_item("features", machine.features)?;
-            parts.set_item("rows", report.rows)?;
-            parts.set_item("objective", report.objective)?;
-            parts.set_item("gap", report.gap)?;
-            parts.set_item("violation", report.violation)?;
-            parts.set_item("seconds", report.seconds)?;
-            parts.set_item("status", report.stop.code())?;
             match any {
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
@@ -197,7 +215,6 @@ impl Model {
                 }
                 _ => {
                     parts.set_item("counts", int32(py, &[machine.len()]))?;
-                    parts.set_item("iterations", report.iterations)?;
                 }
             }
             Ok(parts)
@@ -240,6 +257,7 @@ impl Model {
     fn classes(&self) -> Option<Vec<String>> {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::Boosted(model) => Some(model.names.clone()),
             _ => None,
         })
     }
@@ -251,6 +269,7 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::Boosted(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -280,10 +299,23 @@ impl Model {
         Ok(codes.into_pyarray(py))
     }
 
+    /// Decision values after 1, 2, ... rounds of a boosted classifier.
+    fn staged<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::Boosted(model) => model.staged_decision_values_in(x, context).map(|stages| stages.concat()),
+            _ => Err(Error::data("only boosted classifiers have stages")),
+        })?;
+        boosted::stages(py, self.look(boosted::shape), values, rows)
+    }
+
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
-        self.look(|any| matches!(any, AnyModel::Svc(model) if model.calibration.is_some()))
+        self.look(|any| match any {
+            AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::Boosted(model) => model.calibration.is_some(),
+            _ => false,
+        })
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.
@@ -313,22 +345,19 @@ impl Model {
         let data = dataset(py, &held, Some(y), Some(names), weights)?;
         let limits = Limits { threads, time: None, memory, progress: None };
         let large = data.len().saturating_mul(data.len()) >= LARGE;
-        let mut model = self.look(|any| match any {
-            AnyModel::Svc(model) => Some(model.clone()),
-            _ => None,
-        });
+        let mut model = self.look(AnyModel::clone);
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
-            if let Some(model) = &mut model {
-                model.calibrate_in(&data, context)?;
+            match &mut model {
+                AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
+                _ => {}
             }
             Ok(model)
         })?;
         if let Some(raised) = raised {
             return Err(raised);
         }
-        if let Some(model) = calibrated {
-            *self.any.write().unwrap_or_else(PoisonError::into_inner) = AnyModel::Svc(model);
-        }
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = calibrated;
         Ok(())
     }
 
@@ -336,6 +365,7 @@ impl Model {
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::Boosted(model) => model.probabilities(x, context),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
         table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))

@@ -5,6 +5,7 @@
 
 mod esvm;
 pub mod ida;
+mod sab;
 mod state;
 
 use std::path::Path;
@@ -17,7 +18,7 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2]
+    vec![esvm::TABLE_2, sab::TABLE_1, sab::FIGURE_1]
 }
 
 /// A table that can be regenerated.

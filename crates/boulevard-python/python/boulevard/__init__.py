@@ -11,6 +11,7 @@ True
 """
 
 from . import datasets, exceptions, model_selection
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
@@ -20,6 +21,7 @@ from ._regression import SVR, NuSVR
 __all__ = [
     "SVC",
     "SVR",
+    "BoostedSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from . import _core
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._kernel_estimator import KERNELS
 from ._one_class import OneClassSVM
@@ -41,6 +42,8 @@ def load(path):
     """
     model = _core.Model.load(os.fspath(path))
     given = json.loads(model.parameters)
+    if model.kind == "boosted":
+        return BoostedSVC._from_native(model, given, _labels(model.classes))
     estimator = _estimator(model.kind, given, path)
     parts = model.parts()
     estimator._native = model

@@ -2,6 +2,7 @@
 
 use super::ensemble::RoundFit;
 use super::learner::{BoostedSvc, Validation, Voting};
+use super::model::Kind;
 use super::problems::Problems;
 use super::tuning::{Rule, Scores};
 use super::update::says_yes;
@@ -59,6 +60,8 @@ pub(super) struct HeldOut {
     stages: Vec<Option<Vec<Vec<f64>>>>,
     /// Weights of the rows that were held out, 0 for the others.
     pub(super) weights: Vec<f64>,
+    /// The same times the class weights: what rows count when thresholds are tuned. Who says that a class matters more means it there too.
+    stakes: Vec<f64>,
 }
 
 impl HeldOut {
@@ -92,7 +95,11 @@ impl HeldOut {
         }
         let mut weights = vec![0.0; rows];
         splits.iter().flat_map(|split| &split.test).for_each(|&row| weights[row] = problems.weights[row]);
-        Some(Self { stages, weights })
+        let mut stakes = weights.clone();
+        if problems.kind != Kind::Labels {
+            stakes.iter_mut().zip(&problems.factors[0]).for_each(|(stake, factor)| *stake *= factor);
+        }
+        Some(Self { stages, weights, stakes })
     }
 
     /// Rounds of the longest ensemble.
@@ -109,6 +116,6 @@ impl HeldOut {
     /// All labels' scores after `rounds` rounds.
     pub(super) fn scores<'a>(&'a self, problems: &'a Problems, rule: Rule, rounds: usize) -> Scores<'a> {
         let columns = (0..self.stages.len()).map(|label| self.column(label, rounds).map(<[f64]>::to_vec)).collect();
-        Scores { columns, signs: &problems.signs, weights: &self.weights, rule }
+        Scores { columns, signs: &problems.signs, weights: &self.stakes, rule }
     }
 }

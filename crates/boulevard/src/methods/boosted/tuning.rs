@@ -13,9 +13,9 @@ const CANDIDATES: usize = 100;
 const SMOOTHING: usize = 3;
 /// Turns over all labels.
 const PASSES: usize = 2;
-/// What a label's F1 may fall short of its best for a threshold nearer to zero. F1 is flat around its maximum: a hundredth of it buys
-/// three points of accuracy on yeast, and thresholds that depend less on the folds.
-const SLACK: f64 = 0.01;
+/// What a label's F1 may fall short of its best for a threshold nearer to zero. F1 is flat around its maximum: in five-fold
+/// cross-validation on the training rows of yeast, this cost 0.006 of macro F1 and bought 0.044 of accuracy; on scene it cost nothing.
+const SLACK: f64 = 0.03;
 /// Differences of F1 below this are rounding: the smaller threshold and the fewer rounds win.
 const TIE: f64 = 1e-9;
 
