@@ -193,7 +193,8 @@ fn rare_labels(context: &Context<'_>) -> Result<Stop> {
         Ok(Dataset { target: Target::Labels(LabelMatrix::new(on, names)?), ..all })
     };
     let (train, test) = (labelled(1, 400)?, labelled(2, 4000)?);
-    let plan = Plan { method: MethodName::Boost, recipe: Recipe::Boosted(BoostedSvc { max_rounds: 10, ..Default::default() }), scaling: None };
+    let plan =
+        Plan { method: MethodName::Boost, recipe: Recipe::Boosted(BoostedSvc { max_rounds: 10, ..Default::default() }), scaling: None };
     let start = Instant::now();
     let fitted = plan.fit(&train, context)?;
     let seconds = start.elapsed().as_secs_f64();

@@ -4,8 +4,8 @@ use anyhow::{Result, ensure};
 use boulevard::data::split::Split;
 use boulevard::data::{Categories, Dataset, LabelMatrix, Target};
 use boulevard::metrics::classification::Confusion;
-use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::comparison::{TTest, corrected_t_test, mean, standard_deviation};
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::observe::StopReason;
 use serde_json::{Value, json};
 

@@ -41,9 +41,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let answers = fitted.answer(&data.x, &context)?;
     let probabilities = match &fitted.model {
         AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
-        AnyModel::Boosted(model) if args.probability => {
-            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.names))
-        }
+        AnyModel::Boosted(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.names)),
         _ => None,
     };
     watcher.finish();

@@ -136,7 +136,8 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
             "Weight of the training rows that each round misses, one line per label; below one half a round counts.",
             "Share of the weight on the heaviest tenth of the rows: how far the rounds have turned to hard rows.",
         ];
-        let figures = html::figure(&errors, "Errors over rounds.", captions[0]) + &html::figure(&heavy, "Weights over rounds.", captions[1]);
+        let figures =
+            html::figure(&errors, "Errors over rounds.", captions[0]) + &html::figure(&heavy, "Weights over rounds.", captions[1]);
         body.push_str(&html::cards(&figures));
     }
     if let Some(figure) = map(fitted, data)? {

@@ -41,7 +41,9 @@ pub fn recipe(args: &LearnerArgs, solver: SolverSettings) -> Result<Recipe> {
         weight_scale: match given.weight_scale.as_deref() {
             None => default.weight_scale,
             Some("n") => WeightScale::N,
-            Some(text) => WeightScale::Value(text.parse().with_context(|| format!("--weight-scale must be `n` or a number, got `{text}`"))?),
+            Some(text) => {
+                WeightScale::Value(text.parse().with_context(|| format!("--weight-scale must be `n` or a number, got `{text}`"))?)
+            }
         },
         max_rounds: given.max_rounds.unwrap_or(default.max_rounds),
         early_stopping: given.early_stopping.unwrap_or(default.early_stopping),

@@ -73,13 +73,25 @@ struct Contender {
 
 const CONTENDERS: [Contender; 9] = [
     Contender { key: "svm", column: "SVM", published: Some(SVM), note: "the paper's hidden width: too narrow", drawn: false },
-    Contender { key: "wide", column: "SVM at SAB's width", published: None, note: "the same width as SAB-WSVM: already better", drawn: false },
+    Contender {
+        key: "wide",
+        column: "SVM at SAB's width",
+        published: None,
+        note: "the same width as SAB-WSVM: already better",
+        drawn: false,
+    },
     Contender { key: "tuned", column: "SVM, tuned", published: None, note: "C and gamma by cross-validation", drawn: false },
     Contender { key: "balanced", column: "SVM, tuned, class weights", published: None, note: "balanced", drawn: false },
     Contender { key: "thresholds", column: "SVM, tuned, thresholds", published: None, note: "thresholds of held-out rows", drawn: false },
     Contender { key: "adaboost", column: "AdaBoost-SVM", published: Some(ADABOOST), note: "trimming; widths not published", drawn: true },
     Contender { key: "sab", column: "SAB-WSVM, paper", published: Some(SAB), note: "width fitted to the published row", drawn: true },
-    Contender { key: "all", column: "boosted, all rows", published: None, note: "20 rounds, soft votes, balanced start, no tuning", drawn: false },
+    Contender {
+        key: "all",
+        column: "boosted, all rows",
+        published: None,
+        note: "20 rounds, soft votes, balanced start, no tuning",
+        drawn: false,
+    },
     Contender { key: "default", column: "our default", published: None, note: "rounds and thresholds by held-out rows", drawn: false },
 ];
 
@@ -228,7 +240,8 @@ fn outcomes(bench: &Bench<'_>, set: &str, contender: &Contender) -> Result<(Vec<
             format!("gamma = {}, sigma = {:.3}", widths.sab, (0.5 / widths.sab).sqrt()),
         ),
         "all" => {
-            let soft = BoostedSvc { thresholds: Thresholds::Zero, early_stopping: false, at_least_one: AtLeastOne::Never, ..Default::default() };
+            let soft =
+                BoostedSvc { thresholds: Thresholds::Zero, early_stopping: false, at_least_one: AtLeastOne::Never, ..Default::default() };
             (BoostedSvc { max_rounds: rounds, ..soft }, "gamma from the median distance".to_owned())
         }
         _ => (BoostedSvc::default(), "nothing set".to_owned()),

@@ -232,7 +232,9 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Svc(m) => (json!(m.parameters), json!(m.machine.kernel), json!(m.classes), json!(m.support_counts)),
         AnyModel::Svr(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
-        AnyModel::Boosted(m) => (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null),
+        AnyModel::Boosted(m) => {
+            (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null)
+        }
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
     let ensembles = match &fitted.model {

@@ -1,9 +1,9 @@
 //! From fitted ensembles to a model: thresholds, rounds, probabilities, and kernel machines that the labels share.
 
 use super::ensemble::EnsembleFit;
+use super::fits::{Fits, at_least_one, rule};
 use super::gram::kernel_of;
 use super::held_out::HeldOut;
-use super::fits::{Fits, at_least_one, rule};
 use super::learner::{BoostedSvc, Thresholds};
 use super::model::{BoostedModel, Ending, LabelEnsemble, Round};
 use super::problems::Problems;
@@ -140,7 +140,8 @@ pub(super) fn sigmoids(model: &BoostedModel, problems: &Problems, held: &HeldOut
                 Ending::Never => SURE,
                 // Too few rows to hold any out: the share of carriers is all that is known.
                 _ => {
-                    let carriers: f64 = problems.signs[label].iter().zip(&problems.weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum();
+                    let carriers: f64 =
+                        problems.signs[label].iter().zip(&problems.weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum();
                     let others: f64 = problems.weights.iter().sum::<f64>() - carriers;
                     ((others + 1.0) / (carriers + 1.0)).ln()
                 }

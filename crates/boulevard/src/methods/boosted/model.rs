@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::assemble::sigmoids;
-use super::held_out::contribution;
 use super::fits::fit_all;
+use super::held_out::contribution;
 use super::learner::BoostedSvc;
 use super::problems::Problems;
 use super::update::Verdict;

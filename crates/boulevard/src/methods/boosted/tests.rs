@@ -277,7 +277,8 @@ fn classes_two_and_more() {
     let two = generate::two_gaussians(160, 5, 2, 3.0);
     let model = short().fit(&two).unwrap();
     assert_eq!((model.kind, model.labels.len()), (Kind::TwoClasses, 1));
-    let names: Vec<&str> = (0..160).map(|i| if two.x.get(i, 0) > 0.0 { "c" } else { ["a", "b"][usize::from(two.x.get(i, 1) > 0.0)] }).collect();
+    let names: Vec<&str> =
+        (0..160).map(|i| if two.x.get(i, 0) > 0.0 { "c" } else { ["a", "b"][usize::from(two.x.get(i, 1) > 0.0)] }).collect();
     let three = Dataset::classes(two.x.clone(), Categories::from_names(&names));
     let model = short().fit(&three).unwrap();
     assert_eq!((model.kind, model.labels.len()), (Kind::Classes, 3));
@@ -380,7 +381,15 @@ fn rows_get_a_label_where_every_training_row_has_one() {
     let x = generate::two_gaussians(90, 2, 2, 1.0).x;
     let one_of = |k: usize| {
         let x = &x;
-        move |row: usize| (if x.get(row, 0) > 0.4 { 0 } else if x.get(row, 1) > 0.0 { 1 } else { 2 }) == k
+        move |row: usize| {
+            (if x.get(row, 0) > 0.4 {
+                0
+            } else if x.get(row, 1) > 0.0 {
+                1
+            } else {
+                2
+            }) == k
+        }
     };
     let data = with_labels(&x, &[&one_of(0), &one_of(1), &one_of(2)]);
     let far = Matrix::from_rows(&[[50.0, 50.0], [-40.0, 0.0]]).unwrap();
