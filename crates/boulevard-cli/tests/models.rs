@@ -196,7 +196,7 @@ fn labelled(place: &Place) {
 fn rare_labels_are_boosted() {
     let place = Place::with_data();
     labelled(&place);
-    let boost = "--method boost --labels right,high,far --max-rounds 4 --cv 3";
+    let boost = "--method boost --labels right,high,far --max-rounds 4 --validation 3";
     golden("train-labels", &place.ok(&format!("train labels.csv {boost} -o m --report labels.html")));
     assert!(place.read("labels.html").contains("Weights over rounds."));
     golden("inspect-labels", &place.ok("inspect m"));
@@ -224,7 +224,7 @@ fn rare_labels_are_boosted() {
     assert!(place.run("predict f flowers.csv").err.starts_with("accuracy 9"));
     assert!(place.refused("train flowers.csv --method boost --gamma 1").contains("--sigma-init"));
     assert!(place.refused("train flowers.csv --method svc --max-rounds 3").contains("it belongs to boost"));
-    assert!(place.refused("train flowers.csv --method boost --cv x").contains("--cv must be"));
+    assert!(place.refused("train flowers.csv --method boost --validation x").contains("--validation must be"));
     assert!(place.refused("train flowers.csv --method boost --sampling-ratio 2").contains("`sampling_ratio`"));
     assert!(place.refused("tune flowers.csv --method boost").contains("evaluate"));
 }

@@ -18,7 +18,7 @@ def labels():
 
 
 def short(**parameters):
-    return BoostedSVC(**{"max_rounds": 4, "cv": 3, **parameters})
+    return BoostedSVC(**{"max_rounds": 4, "validation": 3, **parameters})
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -97,7 +97,7 @@ pub struct BoostArgs {
     pub early_stopping: Option<bool>,
     /// Held-out rows: a number of folds, or a share such as 0.2 [default: 5]
     #[arg(long, value_name = "FOLDS", allow_negative_numbers = true)]
-    pub cv: Option<String>,
+    pub validation: Option<String>,
     /// A row that no label claims gets its best one [default: auto]
     #[arg(long, value_name = "WHEN")]
     pub at_least_one: Option<AtLeastOneName>,

@@ -47,12 +47,12 @@ pub fn recipe(args: &LearnerArgs, solver: SolverSettings) -> Result<Recipe> {
         },
         max_rounds: given.max_rounds.unwrap_or(default.max_rounds),
         early_stopping: given.early_stopping.unwrap_or(default.early_stopping),
-        cv: match &given.cv {
-            None => default.cv,
+        validation: match &given.validation {
+            None => default.validation,
             Some(text) => match (text.parse::<usize>(), text.parse::<f64>()) {
                 (Ok(folds), _) => Validation::Folds(folds),
                 (_, Ok(share)) => Validation::Share(share),
-                _ => bail!("--cv must be a number of folds or a share such as 0.2, got `{text}`"),
+                _ => bail!("--validation must be a number of folds or a share such as 0.2, got `{text}`"),
             },
         },
         at_least_one: given.at_least_one.map_or(default.at_least_one, |when| match when {
@@ -82,7 +82,7 @@ pub fn given(args: &BoostArgs) -> Vec<&'static str> {
         (args.weight_scale.is_some(), "weight-scale"),
         (args.max_rounds.is_some(), "max-rounds"),
         (args.early_stopping.is_some(), "early-stopping"),
-        (args.cv.is_some(), "cv"),
+        (args.validation.is_some(), "validation"),
         (args.at_least_one.is_some(), "at-least-one"),
         (args.preset.is_some(), "preset"),
     ];

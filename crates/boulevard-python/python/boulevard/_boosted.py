@@ -97,7 +97,7 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
         Rounds per label at most.
     early_stopping : bool, default=True
         Whether to keep only as many rounds as serve held-out rows best.
-    cv : int or float, default=5
+    validation : int or float, default=5
         Held-out rows: a number of folds, or the share of rows of a single hold-out.
     at_least_one : "auto" or bool, default="auto"
         Whether a row that no label claims gets its best label; "auto" if every training row has one. For label matrices only.
@@ -180,7 +180,7 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
         "weight_scale": [StrOptions({"n"}), Interval(Real, 0.0, None, closed="neither")],
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
-        "cv": [Interval(Integral, 2, None, closed="left"), Interval(Real, 0.0, 0.5, closed="right")],
+        "validation": [Interval(Integral, 2, None, closed="left"), Interval(Real, 0.0, 0.5, closed="right")],
         "at_least_one": [StrOptions({"auto"}), "boolean"],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "preset": [StrOptions({"paper"}), None],
@@ -206,7 +206,7 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
         weight_scale="n",
         max_rounds=20,
         early_stopping=True,
-        cv=5,
+        validation=5,
         at_least_one="auto",
         class_weight=None,
         preset=None,
@@ -232,7 +232,7 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
         self.weight_scale = weight_scale
         self.max_rounds = max_rounds
         self.early_stopping = early_stopping
-        self.cv = cv
+        self.validation = validation
         self.at_least_one = at_least_one
         self.class_weight = class_weight
         self.preset = preset
@@ -276,7 +276,7 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
             "weight_scale": "n" if isinstance(self.weight_scale, str) else float(self.weight_scale),
             "max_rounds": int(self.max_rounds),
             "early_stopping": bool(self.early_stopping),
-            "cv": int(self.cv) if isinstance(self.cv, Integral) else float(self.cv),
+            "validation": int(self.validation) if isinstance(self.validation, Integral) else float(self.validation),
             "at_least_one": _AT_LEAST_ONE["auto" if isinstance(self.at_least_one, str) else bool(self.at_least_one)],
             "class_weight": weights,
             "preset": self.preset,
@@ -293,7 +293,9 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
         """The target for the native part and its names; sets ``classes_``."""
         self.__dict__.pop("label_names_", None)
         columns = getattr(y, "columns", None)
-        if sp.issparse(y) or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
+        if not sp.issparse(y):
+            y = np.asarray(y)
+        if sp.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
             Y = check_array(y, accept_sparse="csr", dtype=None, ensure_2d=True, input_name="y")
             check_consistent_length(X, Y)
             check_classification_targets(Y)
@@ -476,7 +478,7 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
         """Predict probabilities.
 
         They come from Platt's sigmoids on scores of held-out rows: those of the fit, or (``thresholds="zero"`` without early stopping)
-        of ``cv`` fits on first use.
+        of ``validation`` fits on first use.
 
         Parameters
         ----------
@@ -557,7 +559,7 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
                 name: given[name]
                 for name in (
                     "sampling", "sampling_ratio", "initial_weights", "thresholds", "voting", "sigma_init", "sigma_min", "sigma_step",
-                    "weight_scale", "max_rounds", "early_stopping", "cv", "preset", "calibrate",
+                    "weight_scale", "max_rounds", "early_stopping", "validation", "preset", "calibrate",
                 )
             },
         )  # fmt: skip

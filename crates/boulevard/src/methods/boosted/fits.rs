@@ -62,7 +62,7 @@ pub(super) fn fit_all(
             let mut weights = problems.weights.clone();
             held_out_rows(&splits, split).iter().for_each(|&row| weights[row] = 0.0);
             // Every piece of work has its own stream.
-            let stream = (label * (splits.len() + 1) + split.map_or(0, |k| k + 1)) as u64;
+            let stream = ((label as u64) << 32) + split.map_or(0, |k| k as u64 + 1);
             let random = Random::new(settings.seed, stream);
             let boosting = Mutex::new(Boosting::new(settings, schedule, &view(problems, &splits, label, split, &weights), random));
             tasks.push(Task { label, split, weights, boosting });

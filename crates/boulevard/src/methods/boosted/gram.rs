@@ -81,6 +81,15 @@ impl<'a> Distances<'a> {
                 (Arc::new(squares(&self.x.select(&rows), &self.context)?), rows)
             }
         };
+        if weights.windows(2).all(|pair| pair[0] == pair[1]) {
+            let mut pairs: Vec<f64> = (0..rows.len()).flat_map(|i| values[i * rows.len() + i + 1..(i + 1) * rows.len()].to_vec()).collect();
+            pairs.retain(|&square| square > 0.0);
+            if pairs.is_empty() {
+                return Ok(1.0);
+            }
+            let middle = pairs.len().div_ceil(2) - 1;
+            return Ok((0.5 * *pairs.select_nth_unstable_by(middle, f64::total_cmp).1).sqrt());
+        }
         let mut pairs = Vec::new();
         for i in 0..rows.len() {
             for j in i + 1..rows.len() {

@@ -24,7 +24,7 @@ pub(super) fn contribution(voting: Voting, value: f64) -> f64 {
 /// They depend on what rows hold, not on their order or number: equal rows stay together, so that a weight of 2 means the same as having
 /// the row twice.
 pub(super) fn splits(settings: &BoostedSvc, problems: &Problems, x: &Matrix<'_>) -> Vec<Split> {
-    let (folds, take) = match settings.cv {
+    let (folds, take) = match settings.validation {
         Validation::Folds(folds) => (folds, folds),
         Validation::Share(share) => ((1.0 / share).round().max(2.0) as usize, 1),
     };
@@ -116,6 +116,6 @@ impl HeldOut {
     /// All labels' scores after `rounds` rounds.
     pub(super) fn scores<'a>(&'a self, problems: &'a Problems, rule: Rule, rounds: usize) -> Scores<'a> {
         let columns = (0..self.stages.len()).map(|label| self.column(label, rounds).map(<[f64]>::to_vec)).collect();
-        Scores { columns, signs: &problems.signs, weights: &self.stakes, rule }
+        Scores::new(columns, &problems.signs, &self.stakes, rule)
     }
 }

@@ -150,7 +150,7 @@ pub struct BoostedSvc {
     /// Whether to keep only as many rounds as serve held-out rows best.
     pub early_stopping: bool,
     /// The rows that thresholds and the number of rounds are chosen on.
-    pub cv: Validation,
+    pub validation: Validation,
     /// Whether a row that no label claims gets its best label (label matrices only).
     pub at_least_one: AtLeastOne,
     /// Factors of C by class; for label matrices by label, for the rows that carry it.
@@ -180,7 +180,7 @@ impl Default for BoostedSvc {
             weight_scale: WeightScale::default(),
             max_rounds: 20,
             early_stopping: true,
-            cv: Validation::Folds(5),
+            validation: Validation::Folds(5),
             at_least_one: AtLeastOne::default(),
             class_weight: ClassWeight::default(),
             calibrate: false,
@@ -262,10 +262,10 @@ impl Learner for BoostedSvc {
         if let WeightScale::Value(value) = self.weight_scale {
             check::positive(OWNER, "weight_scale", value)?;
         }
-        match self.cv {
-            Validation::Folds(folds) => check::at_least(OWNER, "cv", folds, 2),
+        match self.validation {
+            Validation::Folds(folds) => check::at_least(OWNER, "validation", folds, 2),
             Validation::Share(share) if share > 0.0 && share <= 0.5 => Ok(()),
-            Validation::Share(share) => Err(check::complaint(OWNER, "cv", "a number of folds, or a share above 0 and at most 0.5", share)),
+            Validation::Share(share) => Err(check::complaint(OWNER, "validation", "a number of folds, or a share above 0 and at most 0.5", share)),
         }
     }
 

@@ -204,7 +204,7 @@ fn f1(model: &BoostedModel, data: &Dataset<'_>) -> f64 {
 }
 
 fn short() -> BoostedSvc {
-    BoostedSvc { max_rounds: 4, cv: Validation::Folds(3), ..BoostedSvc::default() }
+    BoostedSvc { max_rounds: 4, validation: Validation::Folds(3), ..BoostedSvc::default() }
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn rare_labels_are_found_in_every_mode() {
         BoostedSvc { sampling: Sampling::Stratified, sampling_ratio: 0.5, ..short() },
         BoostedSvc { sampling: Sampling::Trimming, sampling_ratio: 0.5, ..short() },
         BoostedSvc { voting: Voting::Hard, ..short() },
-        BoostedSvc { cv: Validation::Share(0.25), ..short() },
+        BoostedSvc { validation: Validation::Share(0.25), ..short() },
         BoostedSvc { class_weight: ClassWeight::Balanced, initial_weights: InitialWeights::Uniform, ..short() },
         BoostedSvc { class_weight: ClassWeight::Given(vec![("far".into(), 5.0)]), ..short() },
     ] {
@@ -460,8 +460,8 @@ fn bad_input_is_named() {
     assert!(message(BoostedSvc { sigma_init: Some(1.0), sigma_min: Some(2.0), ..base.clone() }).contains("below sigma_init = 1"));
     assert!(message(BoostedSvc { sigma_min: Some(1e9), ..base.clone() }).contains("below the first width"));
     assert!(message(BoostedSvc { weight_scale: WeightScale::Value(0.0), ..base.clone() }).contains("`weight_scale`"));
-    assert!(message(BoostedSvc { cv: Validation::Folds(1), ..base.clone() }).contains("`cv`"));
-    assert!(message(BoostedSvc { cv: Validation::Share(0.9), ..base.clone() }).contains("at most 0.5"));
+    assert!(message(BoostedSvc { validation: Validation::Folds(1), ..base.clone() }).contains("`validation`"));
+    assert!(message(BoostedSvc { validation: Validation::Share(0.9), ..base.clone() }).contains("at most 0.5"));
     let unknown = ClassWeight::Given(vec![("zebra".into(), 2.0)]);
     assert!(message(BoostedSvc { class_weight: unknown, ..base.clone() }).contains("right, high, far"));
     let one = Dataset::classes(data.x.clone(), Categories::from_names(&["x"; 30]));

@@ -43,6 +43,10 @@ pub(super) struct Scores<'a> {
     pub(super) weights: &'a [f64],
     /// How scores become predictions.
     pub(super) rule: Rule,
+    /// By label: weight of the rows that carry it.
+    carriers: Vec<f64>,
+    /// Weight of all rows.
+    all: f64,
 }
 
 /// Weighted counts of one label.
@@ -52,7 +56,12 @@ struct Counts {
     alarms: f64,
 }
 
-impl Scores<'_> {
+impl<'a> Scores<'a> {
+    pub(super) fn new(columns: Vec<Option<Vec<f64>>>, signs: &'a [Vec<f64>], weights: &'a [f64], rule: Rule) -> Self {
+        let carriers = |signs: &Vec<f64>| signs.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum::<f64>();
+        Self { columns, signs, weights, rule, carriers: signs.iter().map(carriers).collect(), all: weights.iter().sum() }
+    }
+
     /// The best thresholds (0 for labels that are not tuned) and the macro F1 they give. Thresholds stay 0 unless `tune`.
     pub(super) fn tuned(&self, tune: bool) -> (Vec<f64>, f64) {
         let mut thresholds = vec![0.0; self.columns.len()];
@@ -133,18 +142,17 @@ impl Scores<'_> {
 
     /// Mean F1 over labels; for two classes the mean over both sides.
     fn mean_f1(&self, counts: &[Counts]) -> f64 {
-        let all: f64 = self.weights.iter().sum();
         let f1 = |hits: f64, alarms: f64, carriers: f64| {
             let whole = hits + alarms + carriers;
             if whole == 0.0 { 0.0 } else { 2.0 * hits / whole }
         };
         let one = |(label, counts): (usize, &Counts)| {
-            let carriers: f64 = self.signs[label].iter().zip(self.weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum();
+            let carriers = self.carriers[label];
             let own = f1(counts.hits, counts.alarms, carriers);
             if self.rule != Rule::TwoClasses {
                 return own;
             }
-            let others = all - carriers;
+            let others = self.all - carriers;
             0.5 * (own + f1(others - counts.alarms, carriers - counts.hits, others))
         };
         counts.iter().enumerate().map(one).sum::<f64>() / counts.len().max(1) as f64
@@ -254,7 +262,7 @@ mod tests {
     use super::*;
 
     fn scores<'a>(columns: &[&[f64]], signs: &'a [Vec<f64>], weights: &'a [f64], rule: Rule) -> Scores<'a> {
-        Scores { columns: columns.iter().map(|c| Some(c.to_vec())).collect(), signs, weights, rule }
+        Scores::new(columns.iter().map(|c| Some(c.to_vec())).collect(), signs, weights, rule)
     }
 
     #[test]
