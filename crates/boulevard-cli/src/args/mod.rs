@@ -8,7 +8,7 @@ mod verbs;
 
 pub use boost::{AtLeastOneName, BoostArgs, BoostPreset, InitialWeightsName, SamplingName, ThresholdsName, VotingName};
 pub use data::DataArgs;
-pub use learner::{KernelName, LearnerArgs, MethodName, MulticlassName, ScaleName};
+pub use learner::{KernelName, LearnerArgs, LossName, MethodName, MulticlassName, RegulariserName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

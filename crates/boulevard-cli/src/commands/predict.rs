@@ -25,11 +25,11 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     }
     let mut fitted = Fitted::load(&args.model)?;
     if args.probability {
-        let calibrated = match &fitted.model {
-            AnyModel::Boosted(model) => model.calibration.is_some(),
-            _ => fitted.classifier("--probability")?.calibration.is_some(),
-        };
-        anyhow::ensure!(calibrated, "{}: the model has no probabilities: train it with --calibrate", args.model.display());
+        anyhow::ensure!(
+            fitted.calibrated("--probability")?,
+            "{}: the model has no probabilities: train it with --calibrate",
+            args.model.display()
+        );
     }
     let mut data = read(&fitted, args)?;
     if fitted.model.features() < data.x.columns() && fitted.model.feature_names().is_none() {
@@ -41,6 +41,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let answers = fitted.answer(&data.x, &context)?;
     let probabilities = match &fitted.model {
         AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
+        AnyModel::LinearSvc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
         AnyModel::Boosted(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.names)),
         _ => None,
     };
@@ -94,7 +95,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
 fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     files::expect_file(&args.data)?;
     let target = match &fitted.model {
-        AnyModel::Svr(_) => TargetKind::Real,
+        AnyModel::Svr(_) | AnyModel::LinearSvr(_) => TargetKind::Real,
         AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
         _ => TargetKind::Classes,
     };

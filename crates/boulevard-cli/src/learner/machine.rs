@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use boulevard::svm::{Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 
-use super::Recipe;
 use super::kernel::{self, kernel};
-use crate::args::{LearnerArgs, MethodName, MulticlassName};
+use super::{Recipe, linear};
+use crate::args::{KernelName, LearnerArgs, MethodName, MulticlassName};
 
 /// The learner for a method.
 pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
@@ -21,9 +21,6 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         polish: !args.no_polish,
         ..default
     };
-    if method == MethodName::Boost {
-        return super::boost::recipe(args, solver);
-    }
     let (kernel, c, nu) = (kernel(args), args.c.unwrap_or(1.0), args.nu.unwrap_or(0.5));
     let classifier = |penalty: Penalty| {
         Recipe::Svc(Svc {
@@ -46,22 +43,32 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::Svr => regressor(Tube::Epsilon(args.epsilon.unwrap_or(0.1))),
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
-        MethodName::Boost => unreachable!("left above"),
+        MethodName::Linear => return linear::recipe(args),
+        MethodName::Boost => return super::boost::recipe(args, solver),
     })
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{Boost, NuSvc, NuSvr, OneClass, Svc, Svr};
-    let classifies = matches!(method, Svc | NuSvc);
+    use MethodName::{Boost, Linear, NuSvc, NuSvr, OneClass, Svc, Svr};
+    let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear));
     let weighs = classifies || method == Boost;
+    let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
     let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Boost), "c", "svc, svr, nu-svr and boost"),
+        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear | Boost), "c", "svc, svr, nu-svr, linear and boost"),
         (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
-        (args.epsilon.is_some(), method == Svr, "epsilon", "svr"),
-        (args.class_weight.is_some(), weighs, "class-weight", "svc, nu-svc and boost"),
-        (args.multiclass.is_some(), classifies, "multiclass", "svc and nu-svc"),
-        (args.calibrate, weighs, "calibrate", "svc, nu-svc and boost"),
+        (args.epsilon.is_some(), matches!(method, Svr | Linear), "epsilon", "svr and linear"),
+        (args.class_weight.is_some(), weighs, "class-weight", "svc, nu-svc, linear and boost"),
+        (args.multiclass.is_some(), matches!(method, Svc | NuSvc), "multiclass", "svc and nu-svc"),
+        (args.loss.is_some(), linear, "loss", "linear"),
+        (args.penalty.is_some(), linear, "penalty", "linear"),
+        (args.intercept_scaling.is_some(), linear, "intercept-scaling", "linear"),
+        (kernel, !linear, "kernel (with gamma, degree, coef0)", "the kernel machines"),
+        (args.cache_size.is_some(), !linear, "cache-size", "the kernel machines"),
+        (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines; --max-time limits any fit"),
+        (args.no_shrinking, !linear, "no-shrinking", "the kernel machines"),
+        (args.no_polish, !linear, "no-polish", "the kernel machines"),
+        (args.calibrate, weighs, "calibrate", "svc, nu-svc, linear and boost"),
     ];
     let own = facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs));
     let boosting = super::boost::given(&args.boost).into_iter().filter(|_| method != Boost).map(|flag| (flag, "boost"));

@@ -4,6 +4,7 @@
 
 mod boost;
 mod kernel;
+mod linear;
 mod machine;
 
 use anyhow::{Result, bail};
@@ -13,7 +14,7 @@ use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{Learner, OneClass, Svc, Svr};
+use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
@@ -27,6 +28,8 @@ pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    LinearSvc(LinearSvc),
+    LinearSvr(LinearSvr),
     Boosted(BoostedSvc),
 }
 
@@ -79,8 +82,8 @@ impl Plan {
     pub fn target(&self) -> TargetKind {
         match self.recipe {
             // Named labels and files that have several make a label matrix of their own.
-            Recipe::Svc(_) | Recipe::Boosted(_) => TargetKind::Classes,
-            Recipe::Svr(_) => TargetKind::Real,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Boosted(_) => TargetKind::Classes,
+            Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
         }
     }
@@ -90,6 +93,7 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
             Recipe::Boosted(_) => &GAUSSIAN,
         }
     }
@@ -100,6 +104,7 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
             Recipe::Boosted(_) => return None,
         })
     }
@@ -127,6 +132,8 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::LinearSvc(svc) => svc.validate(),
+            Self::LinearSvr(svr) => svr.validate(),
             Self::Boosted(boosted) => boosted.validate(),
         }
     }
@@ -136,6 +143,8 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
+            Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
             Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
         })
     }

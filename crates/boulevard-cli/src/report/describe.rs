@@ -2,13 +2,13 @@
 
 use boulevard::data::{Matrix, Scaling};
 use boulevard::kernel::Kernel;
-use boulevard::methods::boosted::{BoostedModel, Ending, Kind, Sampling};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
 use super::number::{g, seconds};
+use super::{boosted, linear};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -35,14 +35,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
                     },
                 ));
             }
-            match &settings.class_weight {
-                ClassWeight::Equal => {}
-                ClassWeight::Balanced => facts.push(("class weights", "balanced".into())),
-                ClassWeight::Given(given) => {
-                    let text: Vec<String> = given.iter().map(|(name, factor)| format!("{name} x {}", g(*factor))).collect();
-                    facts.push(("class weights", text.join(", ")));
-                }
-            }
+            facts.extend(class_weights(&settings.class_weight));
             let counts: Vec<String> = model.classes.iter().zip(&model.support_counts).map(|(name, n)| format!("{n} of {name}")).collect();
             let shown = if counts.len() <= 5 { format!(" ({})", counts.join(", ")) } else { String::new() };
             facts.push(("support vectors", format!("{}{}{shown}", model.machine.len(), share(model.machine.len(), model.report.rows))));
@@ -76,7 +69,9 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             facts.extend(solver(&model.parameters.solver));
             facts
         }
-        AnyModel::Boosted(model) => boosted(model),
+        AnyModel::LinearSvc(model) => linear::classifier(model),
+        AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::Boosted(model) => boosted::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -96,60 +91,16 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
     facts
 }
 
-/// A boosted classifier: what it answers with, and every label's ensemble.
-fn boosted(model: &BoostedModel) -> Vec<Fact> {
-    /// Ensembles that are listed.
-    const MOST: usize = 30;
-    let settings = model.parameters.resolved();
-    let names: Vec<&str> = model.names.iter().map(String::as_str).collect();
-    let what = if model.kind == Kind::Labels { "labels" } else { "classes" };
-    let rows = match settings.sampling {
-        Sampling::All => "all rows, weighted".to_owned(),
-        Sampling::Stratified => format!("{} of the rows from hard to easy, weighted", super::number::percent(settings.sampling_ratio)),
-        Sampling::Trimming => format!("the heaviest {} of the rows", super::number::percent(settings.sampling_ratio)),
-    };
-    let mut facts = vec![
-        ("kind", format!("boosted classifier, C = {}", g(settings.c))),
-        (what, format!("{}: {}", names.len(), listed(&names))),
-        ("a round", rows),
-        ("rounds", format!("{} at most, {} in all", model.rounds(), model.labels.iter().map(|label| label.rounds.len()).sum::<usize>())),
-        ("support vectors", format!("{}{}", model.support_vectors(), share(model.support_vectors(), model.report.rows))),
-        ("probabilities", if model.calibration.is_some() { "calibrated".into() } else { "none (train with --calibrate)".into() }),
-    ];
-    if model.at_least_one {
-        facts.push(("every row", "gets its best label if no label claims it".into()));
+/// Class weights, where they are not equal.
+pub(super) fn class_weights(weights: &ClassWeight) -> Option<Fact> {
+    match weights {
+        ClassWeight::Equal => None,
+        ClassWeight::Balanced => Some(("class weights", "balanced".into())),
+        ClassWeight::Given(given) => {
+            let text: Vec<String> = given.iter().map(|(name, factor)| format!("{name} x {}", g(*factor))).collect();
+            Some(("class weights", text.join(", ")))
+        }
     }
-    for (place, label) in model.labels.iter().enumerate().take(MOST) {
-        let name = if model.kind == Kind::TwoClasses { &model.names[1] } else { &model.names[place] };
-        let ending = match label.ending {
-            Ending::MaxRounds => "as many as allowed",
-            Ending::Perfect => "the last missed no row",
-            Ending::EarlyStop => "held-out rows want no more",
-            Ending::SigmaMin => "the kernel became too narrow",
-            Ending::Refused => "twenty were refused in a row",
-            Ending::Stopped => "stopped",
-            Ending::Never => "no training row has it: never predicted",
-            Ending::Always => "every training row has it: always predicted",
-        };
-        let (Some(first), Some(last)) = (label.rounds.first(), label.rounds.last()) else {
-            facts.push(("-", format!("{name}: {ending}")));
-            continue;
-        };
-        facts.push((
-            "-",
-            format!(
-                "{name}: {} rounds ({ending}), errors {:.3} .. {:.3}, sigma {} .. {}, threshold {:.3}",
-                label.rounds.len(),
-                first.error,
-                last.error,
-                super::number::general(first.sigma, 3),
-                super::number::general(last.sigma, 3),
-                label.threshold
-            ),
-        ));
-    }
-    facts.extend(solver(&settings.solver));
-    facts
 }
 
 /// How the fit went.
@@ -165,7 +116,7 @@ fn fit(report: &FitReport) -> Vec<Fact> {
     ]
 }
 
-fn solver(settings: &SolverSettings) -> Vec<Fact> {
+pub(super) fn solver(settings: &SolverSettings) -> Vec<Fact> {
     vec![("tolerance", g(settings.tolerance))]
 }
 
@@ -179,7 +130,7 @@ pub fn stop(stop: StopReason) -> &'static str {
     }
 }
 
-fn share(part: usize, whole: usize) -> String {
+pub(super) fn share(part: usize, whole: usize) -> String {
     if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }
 }
 
@@ -217,14 +168,6 @@ pub fn text(facts: &[Fact]) -> String {
     facts.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }
 
-fn ensemble_json(label: &boulevard::methods::boosted::LabelEnsemble) -> Value {
-    let numbers = |part: fn(&boulevard::methods::boosted::Round) -> f64| label.rounds.iter().map(part).collect::<Vec<f64>>();
-    json!({
-        "ending": label.ending, "threshold": label.threshold, "alphas": numbers(|round| round.alpha),
-        "errors": numbers(|round| round.error), "sigmas": numbers(|round| round.sigma),
-    })
-}
-
 /// The facts for machines.
 pub fn json(fitted: &Fitted) -> Value {
     let report = fitted.model.report();
@@ -232,13 +175,15 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Svc(m) => (json!(m.parameters), json!(m.machine.kernel), json!(m.classes), json!(m.support_counts)),
         AnyModel::Svr(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
+        AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
+        AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
         AnyModel::Boosted(m) => {
             (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null)
         }
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
     let ensembles = match &fitted.model {
-        AnyModel::Boosted(model) => model.labels.iter().map(ensemble_json).collect(),
+        AnyModel::Boosted(model) => boosted::json(model),
         _ => Value::Null,
     };
     json!({

@@ -1,8 +1,10 @@
 //! What people and machines read: text tables, numbers, JSON, and HTML pages with pictures.
 
+mod boosted;
 pub mod describe;
 pub mod html;
 pub mod labels;
+mod linear;
 pub mod number;
 pub mod picture;
 pub mod table;

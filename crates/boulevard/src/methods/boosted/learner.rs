@@ -265,7 +265,9 @@ impl Learner for BoostedSvc {
         match self.validation {
             Validation::Folds(folds) => check::at_least(OWNER, "validation", folds, 2),
             Validation::Share(share) if share > 0.0 && share <= 0.5 => Ok(()),
-            Validation::Share(share) => Err(check::complaint(OWNER, "validation", "a number of folds, or a share above 0 and at most 0.5", share)),
+            Validation::Share(share) => {
+                Err(check::complaint(OWNER, "validation", "a number of folds, or a share above 0 and at most 0.5", share))
+            }
         }
     }
 

@@ -24,6 +24,9 @@ const MOST_VALUES: usize = 1 << 27;
 /// Multiplications of one interior point step up to which the method is the fastest from a cold start.
 const SMALL_STEP: usize = 3_000_000;
 
+/// Violations of the margin below this are taken for rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// Solves a linear problem to a relative duality gap of `tolerance`.
 ///
 /// A solution that stopped early is a usable one; [`LinearSolution::gap`] says how good it is.
@@ -152,21 +155,36 @@ impl<'a> Job<'a> {
         }
         let n = table.rows();
         let dual = (!self.start.dual.is_empty()).then_some(&self.start.dual[..]);
-        if n <= SMALL {
+        let small = n <= SMALL;
+        if small || (!self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP) {
             let pull = Pull::none(table.columns());
-            let outcome = interior::solve(table, samples, &pull, free_bias, point, dual, tolerance.min(1e-9), context);
-            return self.exact(table, outcome);
-        }
-        if !self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP {
-            let pull = Pull::none(table.columns());
-            return Ok(interior::solve(table, samples, &pull, free_bias, point, dual, tolerance, context));
+            let asked = if small { tolerance.min(1e-13) } else { tolerance };
+            let mut outcome = interior::solve(table, samples, &pull, free_bias, point.clone(), dual, asked, context);
+            if small {
+                outcome = self.exact(table, outcome)?;
+            }
+            if outcome.stop != StopReason::MaxIterations || outcome.certificate.relative() <= tolerance {
+                return Ok(outcome);
+            }
+            let dual = outcome.certificate.dual.clone();
+            let other = lagrangian::solve(table, samples, free_bias, outcome.point.clone(), Some(&dual), tolerance, context);
+            return Ok(if other.certificate.gap < outcome.certificate.gap { other } else { outcome });
         }
         Ok(lagrangian::solve(table, samples, free_bias, point, dual, tolerance, context))
     }
 
-    /// More columns than rows.
+    /// More columns than rows: with a ridge first, by pivots where its certificate does not hold.
     fn reduced(&self) -> Result<Outcome> {
-        let reduced = Reduced::new(&self.table);
+        let outcome = self.reduced_to(&Reduced::new(&self.table, false))?;
+        let reached = outcome.certificate.relative() <= self.tolerance;
+        if reached || matches!(outcome.stop, StopReason::TimeLimit | StopReason::Interrupted) {
+            return Ok(outcome);
+        }
+        let again = self.reduced_to(&Reduced::new(&self.table, true))?;
+        Ok(if again.certificate.gap < outcome.certificate.gap { again } else { outcome })
+    }
+
+    fn reduced_to(&self, reduced: &Reduced) -> Result<Outcome> {
         let w = if self.warm { reduced.start(&self.table, &self.start.weights) } else { vec![0.0; reduced.table.columns()] };
         let point = Point::new(&reduced.table, self.samples.target, w, self.start.bias);
         let outcome = self.dense(&reduced.table, point)?;
@@ -174,8 +192,23 @@ impl<'a> Job<'a> {
         let point = Point::new(&self.table, self.samples.target, w, outcome.point.bias);
         let pull = Pull::none(self.table.columns());
         let dual = outcome.certificate.dual;
-        let certificate = certify(&self.table.backward_sides(&dual), &self.samples, &pull, self.free_bias, &point, dual);
-        Ok(Outcome { point, certificate, ..outcome })
+        let sides = self.table.backward_sides(&dual);
+        let judge = |point: &Point| certify(&sides, &self.samples, &pull, self.free_bias, point, dual.clone());
+        let mut best = (judge(&point), point);
+        // At a huge price even rounding inside the margin is dear; lengthening the weights by as much puts it right.
+        let inside = self.samples.target.iter().zip(&best.1.residuals).map(|(t, r)| t * r).filter(|u| *u < ROUNDING).fold(0.0, f64::max);
+        if self.problem.loss == LinearLoss::Absolute && self.samples.tube == 0.0 && inside > 0.0 {
+            let mut longer = best.1.clone();
+            let factor = 1.0 + 1.5 * inside;
+            longer.w.iter_mut().for_each(|w| *w *= factor);
+            longer.bias *= factor;
+            longer.residuals.iter_mut().zip(self.samples.target).for_each(|(r, t)| *r = t - factor * (t - *r));
+            let certificate = judge(&longer);
+            if certificate.gap < best.0.gap {
+                best = (certificate, longer);
+            }
+        }
+        Ok(Outcome { point: best.1, certificate: best.0, ..outcome })
     }
 
     /// Small problems with the absolute loss are finished by the kernel machines' exact solution of the optimality conditions.
@@ -186,6 +219,7 @@ impl<'a> Job<'a> {
         }
         let everyone: Vec<usize> = (0..table.rows()).collect();
         let rows = table.gather(&everyone);
+        let start = self.at_bounds(&outcome);
         let linear: Vec<f64> = self.samples.target.iter().map(|t| -t).collect();
         let lower: Vec<f64> = self.samples.down.iter().map(|v| -v).collect();
         let problem = DualProblem {
@@ -194,9 +228,9 @@ impl<'a> Job<'a> {
             upper: self.samples.up,
             kink: self.samples.tube,
             equality: if self.free_bias { Equality::Sum } else { Equality::Free },
-            start: Some(&outcome.certificate.dual),
+            start: Some(&start),
         };
-        let options = Options { tolerance: 1e-9, max_iterations: Some(200), shrinking: false, polish: true };
+        let options = Options { tolerance: 1e-9, max_iterations: Some(2000), shrinking: false, polish: true };
         let source = TableKernel::new(&Kernel::Linear, rows.x(), self.context);
         let solution = Solver::new(&source, None, self.context)?.solve(&problem, &options)?;
         let w = table.backward(&solution.coefficients);
@@ -215,6 +249,37 @@ impl<'a> Job<'a> {
         Ok(Outcome { point, certificate, stop, ..outcome })
     }
 
+    /// The dual point with every variable at its bound (or at zero) that is nearer to it than its residual is to the corner: an
+    /// interior point only comes close to bounds.
+    fn at_bounds(&self, outcome: &Outcome) -> Vec<f64> {
+        let Samples { up, down, tube, .. } = self.samples;
+        let mut dual = outcome.certificate.dual.clone();
+        // A price that nobody pays says nothing about what is small.
+        let largest = dual.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for (i, v) in dual.iter_mut().enumerate() {
+            let r = outcome.point.residuals[i];
+            let price = if *v > 0.0 { up[i] } else { down[i] };
+            let (share, beyond) = (v.abs() / price, r * v.signum() - tube);
+            if *v == 0.0 || (beyond < 0.0 && v.abs() / price.min(largest) < -beyond) {
+                *v = 0.0;
+            } else if beyond > 0.0 && 1.0 - share < beyond {
+                *v = price * v.signum();
+            }
+        }
+        if self.free_bias {
+            // What the bounds took from the sum goes to the variables with the most room.
+            let mut rest: f64 = -dual.iter().sum::<f64>();
+            let room = |i: usize, v: f64, rest: f64| if rest > 0.0 { up[i] - v } else { v + down[i] };
+            let free: Vec<usize> = (0..dual.len()).filter(|&i| dual[i] != 0.0 && dual[i] < up[i] && dual[i] > -down[i]).collect();
+            for &i in free.iter().chain(&(0..dual.len()).collect::<Vec<_>>()) {
+                let step = rest.abs().min(0.5 * room(i, dual[i], rest)).copysign(rest);
+                dual[i] += step;
+                rest -= step;
+            }
+        }
+        dual
+    }
+
     /// Back to the columns as they were given.
     fn finish(&self, outcome: Outcome) -> LinearSolution {
         let Outcome { point, certificate, iterations, stop, method } = outcome;
@@ -224,6 +289,12 @@ impl<'a> Job<'a> {
             None => point.bias - self.table.shift(&weights),
         };
         let gap = certificate.relative();
+        // More than was asked for may have been tried.
+        let stop = match stop {
+            StopReason::MaxIterations if gap <= self.tolerance => StopReason::Converged,
+            StopReason::Converged if gap > self.tolerance => StopReason::MaxIterations,
+            stop => stop,
+        };
         LinearSolution {
             weights,
             bias,
