@@ -209,7 +209,10 @@ fn rare_labels_are_boosted() {
     let bare = place.run("predict m bare.csv --probability");
     assert_eq!((bare.out, bare.err.as_str()), (run.out, ""));
     let text = place.ok(&format!("evaluate labels.csv {boost} --folds 3"));
-    assert!(text.contains("Hamming loss") && text.contains("G-mean") && text.find("far").unwrap() < text.find("right").unwrap(), "{text}");
+    assert!(
+        text.contains("Hamming loss") && text.contains("G-mean") && text.find("\nfar").unwrap() < text.find("\nright").unwrap(),
+        "{text}"
+    );
     for words in [format!("evaluate labels.csv {boost} --folds 3 --json"), "predict m labels.csv --json".into(), "inspect m --json".into()]
     {
         let value: serde_json::Value = serde_json::from_str(&place.ok(&words)).unwrap();

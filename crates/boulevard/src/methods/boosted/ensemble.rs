@@ -140,7 +140,7 @@ impl Boosting {
     ) -> Result<()> {
         let until = until.min(settings.max_rounds);
         while self.is_open() && self.state.rounds.len() < until {
-            let level = distances.level(self.sigma);
+            let level = distances.level(self.sigma, self.sigma == schedule.first);
             // One solver for all rounds of a width: it keeps its kernel rows.
             let mut solver = match settings.sampling {
                 Sampling::All => Some(Solver::new(level.source(), settings.solver.cache_bytes(), context)?),

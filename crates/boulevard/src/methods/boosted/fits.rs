@@ -73,7 +73,7 @@ pub(super) fn fit_all(
     let memory = if distances.are_resident() { None } else { context.memory.map(|bytes| bytes / at_once) };
     let inner = Context { memory, ..inner };
     // Somebody holds the first kernel matrix all the time: it is made once.
-    let first = distances.level(schedule.first);
+    let first = distances.level(schedule.first, true);
     let step = if settings.early_stopping && !splits.is_empty() && whole { PATIENCE } else { settings.max_rounds };
     let mut until = 0;
     loop {

@@ -46,8 +46,9 @@ impl<'a> Distances<'a> {
         self.squares.is_some()
     }
 
-    /// The kernel matrix of width `sigma`: the one somebody is using, or a new one.
-    pub(super) fn level(&self, sigma: f64) -> Arc<Level<'a>> {
+    /// The kernel matrix of width `sigma`: the one somebody is using, or a new one. `whole` if all of it will be asked for again and
+    /// again (the first width); else draws take only the values they need.
+    pub(super) fn level(&self, sigma: f64, whole: bool) -> Arc<Level<'a>> {
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(level) = levels.get(&sigma.to_bits()).and_then(Weak::upgrade) {
             return level;
@@ -57,6 +58,7 @@ impl<'a> Distances<'a> {
                 squares: squares.clone(),
                 rows: self.x.rows(),
                 sigma,
+                whole,
                 context: self.context,
                 columns: self.x.columns(),
                 single: OnceLock::new(),
@@ -179,6 +181,7 @@ impl<'a> Level<'a> {
         // Whole panels for either precision.
         let mut sums = vec![0.0; n.next_multiple_of(64)];
         match self {
+            Self::Resident(resident) if !resident.whole => resident.weigh(samples, coefficients, &mut sums),
             Self::Resident(_) => source.double()?.weigh(samples, coefficients, 1, 0..n, &mut sums),
             Self::Table(_) => source.single()?.weigh(samples, coefficients, 1, 0..n, &mut sums),
         }
@@ -192,6 +195,7 @@ pub(super) struct Resident<'a> {
     squares: Arc<Vec<f64>>,
     rows: usize,
     sigma: f64,
+    whole: bool,
     context: Context<'a>,
     columns: usize,
     single: OnceLock<Square<f32>>,
@@ -202,22 +206,53 @@ impl Resident<'_> {
     fn square<T: Real>(&self) -> Square<T> {
         let (n, lanes) = (self.rows, self.context.isa.lanes::<T>());
         let width = n.next_multiple_of(lanes);
-        let factor = -0.5 / (self.sigma * self.sigma);
-        let rows = parallel::map(self.context.threads, n, |i| {
-            let mut row = vec![T::default(); width];
+        let mut values = vec![T::default(); n * width];
+        for i in 0..n {
+            let (above, row) = values.split_at_mut(i * width);
+            // The matrix is symmetric: half of the exponentials do.
+            (0..i).for_each(|j| row[j] = above[j * width + i]);
             let squares = &self.squares[i * n..(i + 1) * n];
-            row.iter_mut().zip(squares).for_each(|(to, square)| *to = T::from_f64((factor * square).exp()));
-            row
-        });
-        Square { values: rows.concat(), rows: n, columns: n, width, lanes }
+            row[i..n].iter_mut().zip(&squares[i..]).for_each(|(to, &square)| *to = T::from_f64(self.value(square)));
+        }
+        Square { values, rows: n, columns: n, width, lanes }
+    }
+
+    /// The kernel at a squared distance.
+    fn value(&self, square: f64) -> f64 {
+        (-0.5 / (self.sigma * self.sigma) * square).exp()
+    }
+
+    /// Kernel values of some samples with each other, straight from the distances.
+    fn gather<T: Real>(&self, samples: &[usize], lanes: usize) -> Square<T> {
+        let (n, width) = (samples.len(), samples.len().next_multiple_of(lanes));
+        let mut values = vec![T::default(); n * width];
+        for i in 0..n {
+            let (above, row) = values.split_at_mut(i * width);
+            (0..i).for_each(|j| row[j] = above[j * width + i]);
+            let squares = &self.squares[samples[i] * self.rows..];
+            row[i..n].iter_mut().zip(&samples[i..]).for_each(|(to, &sample)| *to = T::from_f64(self.value(squares[sample])));
+        }
+        Square { values, rows: n, columns: n, width, lanes }
+    }
+
+    /// Adds `coefficient_s K[sample_s, i]` to every sum.
+    fn weigh(&self, samples: &[usize], coefficients: &[f64], sums: &mut [f64]) {
+        for (&sample, coefficient) in samples.iter().zip(coefficients) {
+            let squares = &self.squares[sample * self.rows..(sample + 1) * self.rows];
+            sums.iter_mut().zip(squares).for_each(|(sum, &square)| *sum += coefficient * self.value(square));
+        }
     }
 
     fn subset(&self, samples: &[usize]) -> Subset {
-        let whole = self.double.get_or_init(|| self.square());
         let lanes = [self.context.isa.lanes::<f32>(), self.context.isa.lanes::<f64>()];
         // Small problems are solved in double precision from the start.
-        let small = samples.len() <= SMALL;
-        let single = if small { None } else { Some(whole.gather(samples, samples, lanes[0])) };
+        let large = samples.len() > SMALL;
+        if !self.whole {
+            let single = large.then(|| self.gather(samples, lanes[0]));
+            return Subset { single, double: self.gather(samples, lanes[1]), columns: self.columns };
+        }
+        let whole = self.double.get_or_init(|| self.square());
+        let single = large.then(|| whole.gather(samples, samples, lanes[0]));
         Subset { single, double: whole.gather(samples, samples, lanes[1]), columns: self.columns }
     }
 }
@@ -363,11 +398,18 @@ mod tests {
             let weights = vec![1.0; 50];
             let sigma = near.usual_sigma(&weights, 0).unwrap();
             assert_eq!(sigma, far.usual_sigma(&weights, 0).unwrap());
-            let (a, b) = (near.level(sigma), far.level(sigma));
+            let (a, b, c) = (near.level(sigma, true), far.level(sigma, true), near.level(0.7 * sigma, false));
             let coefficients: Vec<f64> = (0..50).map(|i| i as f64 - 20.0).collect();
             let all: Vec<usize> = (0..50).collect();
             let (a, b) = (a.weigh(&all, &coefficients).unwrap(), b.weigh(&all, &coefficients).unwrap());
             a.iter().zip(&b).for_each(|(a, b)| assert!((a - b).abs() < 1e-3, "{a} {b}"));
+            // Values taken one by one are those of the whole matrix.
+            let whole = c.source().double().unwrap().resident(7).unwrap()[9];
+            let some = c.subset(&[3, 7, 9]).unwrap();
+            assert_eq!(some.double().unwrap().resident(1).unwrap()[2], whole);
+            let mut unit = vec![0.0; 50];
+            unit[7] = 1.0;
+            assert_eq!(c.weigh(&all, &unit).unwrap()[9], whole);
         }
         let same = Matrix::from_rows(&[[1.0], [1.0]]).unwrap();
         assert_eq!(Distances::new(&same, 1 << 20, &context).unwrap().usual_sigma(&[1.0, 1.0], 0).unwrap(), 1.0);

@@ -281,7 +281,7 @@ impl BoostedModel {
     pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         data.validate()?;
         self.check_input(&data.x)?;
-        let settings = self.parameters.resolved();
+        let settings = BoostedSvc { max_rounds: self.rounds().max(1), ..self.parameters.resolved() };
         let problems = Problems::new(data, &settings.class_weight)?;
         if problems.names != self.names || problems.kind != self.kind {
             return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
