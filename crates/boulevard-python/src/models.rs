@@ -8,7 +8,7 @@ use boulevard::kernel::Gamma;
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
+use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -41,9 +41,34 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
         AnyModel::Boosted(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
+}
+
+/// The linear machine in a model.
+fn linear_machine(model: &AnyModel) -> Option<&LinearMachine> {
+    match model {
+        AnyModel::LinearSvc(model) => Some(&model.machine),
+        AnyModel::LinearSvr(model) => Some(&model.machine),
+        _ => None,
+    }
+}
+
+/// What every fit reports.
+fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    parts.set_item("features", features)?;
+    parts.set_item("rows", report.rows)?;
+    parts.set_item("objective", report.objective)?;
+    parts.set_item("gap", report.gap)?;
+    parts.set_item("violation", report.violation)?;
+    parts.set_item("seconds", report.seconds)?;
+    parts.set_item("status", report.stop.code())?;
+    parts.set_item("iterations", report.iterations)?;
+    Ok(parts)
 }
 
 /// Decision values as the library's models define them.
@@ -90,6 +115,14 @@ pub fn fit<'py>(
         "one_class" => {
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
+        }
+        "linear_svc" => {
+            let learner: LinearSvc = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvc))
+        }
+        "linear_svr" => {
+            let learner: LinearSvr = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvr))
         }
         "boosted" => {
             let learner: BoostedSvc = read(parameters)?;
@@ -183,17 +216,14 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
-            let (report, parts) = (any.report(), PyDict::new(py));
-            parts.set_item("features", any.features())?;
-            parts.set_item("rows", report.rows)?;
-            parts.set_item("objective", report.objective)?;
-            parts.set_item("gap", report.gap)?;
-            parts.set_item("violation", report.violation)?;
-            parts.set_item("seconds", report.seconds)?;
-            parts.set_item("status", report.stop.code())?;
-            parts.set_item("iterations", report.iterations)?;
+            let parts = report_parts(py, any.report(), any.features())?;
             if let AnyModel::Boosted(model) = any {
                 boosted::parts(&parts, model)?;
+                return Ok(parts);
+            }
+            if let Some(machine) = linear_machine(any) {
+                parts.set_item("weights", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
+                parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
                 return Ok(parts);
             }
             let machine = machine(any)?;
@@ -213,9 +243,7 @@ impl Model {
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
                     parts.set_item("iterations", int32(py, &steps))?;
                 }
-                _ => {
-                    parts.set_item("counts", int32(py, &[machine.len()]))?;
-                }
+                _ => parts.set_item("counts", int32(py, &[machine.len()]))?,
             }
             Ok(parts)
         })
@@ -257,6 +285,7 @@ impl Model {
     fn classes(&self) -> Option<Vec<String>> {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::LinearSvc(model) => Some(model.classes.clone()),
             AnyModel::Boosted(model) => Some(model.names.clone()),
             _ => None,
         })
@@ -269,6 +298,8 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
             AnyModel::Boosted(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
@@ -294,6 +325,7 @@ impl Model {
         let (values, _) = self.judge(py, x, threads, decision_values)?;
         let codes = self.look(|any| match any {
             AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
@@ -313,6 +345,7 @@ impl Model {
     fn calibrated(&self) -> bool {
         self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::LinearSvc(model) => model.calibration.is_some(),
             AnyModel::Boosted(model) => model.calibration.is_some(),
             _ => false,
         })
@@ -324,6 +357,7 @@ impl Model {
     fn sigmoids<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let sigmoids = self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            AnyModel::LinearSvc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
             _ => None,
         })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
@@ -349,8 +383,9 @@ impl Model {
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
             match &mut model {
                 AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
                 AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
-                _ => {}
+                other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
             }
             Ok(model)
         })?;
@@ -365,6 +400,7 @@ impl Model {
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::LinearSvc(model) => model.probabilities(x, context),
             AnyModel::Boosted(model) => model.probabilities(x, context),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;

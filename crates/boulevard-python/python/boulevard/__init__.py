@@ -15,6 +15,7 @@ from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 
@@ -22,6 +23,8 @@ __all__ = [
     "SVC",
     "SVR",
     "BoostedSVC",
+    "LinearSVC",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

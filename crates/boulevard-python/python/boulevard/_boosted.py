@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from ._base import NativeEstimator, count_threads, seed_of, shared_constraints, with_callbacks
+from ._classification import ProbabilityMixin
 from ._docs import document
-from ._kernel_estimator import KernelEstimator, class_names
+from ._kernel_estimator import class_names, read_weights
 from .exceptions import DataError
 
 __all__ = ["BoostedRound", "BoostedSVC"]
@@ -61,7 +62,7 @@ class BoostedRound:
 
 
 @document
-class BoostedSVC(ClassifierMixin, NativeEstimator):
+class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
     """Boosted sample-weighted support vector machines for rare labels and classes (SAB-WSVM).
 
     One ensemble per label: every round solves a support vector machine in which rows that earlier rounds missed cost more
@@ -341,15 +342,14 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
             self._read_anything(X, y, reset=True, needs_y=True)
         X, _ = self._read_anything(X, None, reset=True, needs_y=False)
         y, names = self._read_target(X, y)
-        weights = KernelEstimator._read_weights(self, sample_weight, X)
-        if weights is not None and y.ndim == 1 and np.count_nonzero(np.bincount(y, weights)) < 2:
-            raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+        weights = read_weights(sample_weight, X)
+        if y.ndim == 1:
+            self._check_classes_left(y, weights)
         parameters = json.dumps(self._native_parameters(names))
         parts, raised = self._run("boosted", parameters, X, y, names, weights, original)
         self.__dict__.pop("_training", None)
         if not self._native.calibrated:
-            # Probabilities are fitted on first use: keep what that needs (references, no copies).
-            self._training = (X, y, weights)
+            self._remember(X, y, weights)
         self._take(parts)
         self._end(parts, raised)
         return self
@@ -491,31 +491,8 @@ class BoostedSVC(ClassifierMixin, NativeEstimator):
             Of every class, the largest being the predicted one; or of every label, above one half where it is predicted.
         """
         check_is_fitted(self)
-        if not self._native.calibrated:
-            if "_training" not in self.__dict__:
-                raise DataError(
-                    "This BoostedSVC was loaded from a file that has no probabilities and no training data to fit them on. "
-                    "Fit it with calibrate=True, or call predict_proba once before save."
-                )
-            X_fit, y, weights = self._training
-            self._native.calibrate(self._table(X_fit), y, weights, count_threads(self.n_jobs), self.memory_limit)
+        self._ensure_calibrated()
         return self._judge("probabilities", X)
-
-    def predict_log_proba(self, X):
-        """Predict logarithms of probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        logarithms : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            As ``predict_proba``.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def hard_rows(self, label=0, n_rows=10):
         """The training rows that a label struggles with.
