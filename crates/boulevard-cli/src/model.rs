@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use boulevard::data::{Categories, Dataset, Matrix, Scaler, Target};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::Kind;
 use boulevard::methods::multitask_selection::{MultiTaskSelectionModel, Outputs};
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
@@ -107,6 +108,16 @@ impl Fitted {
                 let names = (0..model.tasks()).map(|task| format!("decision:{}", model.outputs.name(task))).collect();
                 Answers { target, decisions, decision_names: names }
             }
+            AnyModel::Boosted(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = match model.predictions(&decisions)? {
+                    Predictions::Classes(classes) => Target::Classes(classes),
+                    Predictions::Labels(labels) => Target::Labels(labels),
+                    other => bail!("a boosted model predicts {}", other.kind()),
+                };
+                let names = if model.kind == Kind::TwoClasses { &model.names[1..] } else { &model.names[..] };
+                Answers { target, decisions, decision_names: names.iter().map(|name| format!("decision:{name}")).collect() }
+            }
             other => bail!("this program cannot predict with models of kind `{}`", other.kind()),
         })
     }
@@ -138,6 +149,7 @@ impl Fitted {
     pub fn calibrated(&self, purpose: &str) -> Result<bool> {
         match &self.model {
             AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
+            AnyModel::Boosted(model) => Ok(model.calibration.is_some()),
             _ => Ok(self.classifier(purpose)?.calibration.is_some()),
         }
     }
@@ -149,6 +161,7 @@ impl Fitted {
             AnyModel::Svr(model) => model.machine.len(),
             AnyModel::OneClass(model) => model.machine.len(),
             AnyModel::MultiTaskSelection(model) => model.coefficients.iter().flatten().filter(|value| **value != 0.0).count(),
+            AnyModel::Boosted(model) => model.support_vectors(),
             _ => 0,
         }
     }
@@ -166,7 +179,10 @@ fn tasks_of(model: &MultiTaskSelectionModel, data: &Dataset<'_>) -> Result<Vec<u
         .iter()
         .map(|&code| {
             let name = &tasks.names()[code as usize];
-            known.iter().position(|known| known == name).with_context(|| format!("task `{name}` is unknown; the model's are {}", listed(&known)))
+            known
+                .iter()
+                .position(|known| known == name)
+                .with_context(|| format!("task `{name}` is unknown; the model's are {}", listed(&known)))
         })
         .collect()
 }

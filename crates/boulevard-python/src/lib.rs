@@ -4,6 +4,7 @@
 //! All long work goes through `border`, the one gate.
 
 mod arrays;
+mod boosted;
 mod border;
 mod errors;
 mod generate;

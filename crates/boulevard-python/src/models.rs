@@ -3,18 +3,20 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use boulevard::data::{Categories, Dataset, Matrix, Target};
+use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
+use boulevard::methods::boosted::BoostedSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Table, counts, give, int32, reals, table};
+use crate::boosted;
 use crate::border::{self, Limits};
 use crate::errors::{convert, exception};
 use crate::selection;
@@ -22,7 +24,7 @@ use crate::selection;
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
 pub const LARGE: usize = 1 << 20;
 /// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
-const CHUNK: usize = 16_384;
+pub const CHUNK: usize = 16_384;
 
 /// The kernel machine in a model.
 fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
@@ -43,6 +45,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
         AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
         AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
+        AnyModel::Boosted(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -123,12 +126,17 @@ pub fn fit<'py>(
             let learner: LinearSvr = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvr))
         }
+        "boosted" => {
+            let learner: BoostedSvc = read(parameters)?;
+            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Boosted))
+        }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
     Ok((Model::new(any), raised))
 }
 
-/// The arrays as the library's table: class codes where there are names, real targets otherwise.
+/// The arrays as the library's table: a label matrix where `y` is a table of truth values, class codes where there are names, real
+/// targets otherwise.
 pub fn dataset<'a>(
     py: Python<'_>,
     x: &'a Table<'_>,
@@ -139,6 +147,10 @@ pub fn dataset<'a>(
     let target = match (y, names) {
         (None, _) => Target::None,
         (Some(y), None) => Target::Real(reals(y)?),
+        (Some(y), Some(names)) if y.extract::<PyReadonlyArray2<'_, bool>>().is_ok() => {
+            let values = y.extract::<PyReadonlyArray2<'_, bool>>()?.as_array().iter().copied().collect();
+            Target::Labels(LabelMatrix::new(values, names).map_err(|error| convert(py, error))?)
+        }
         (Some(y), Some(names)) => {
             let codes = counts(y)?.into_iter().map(|code| code as u32).collect();
             Target::Classes(Categories::new(codes, names).map_err(|error| convert(py, error))?)
@@ -215,6 +227,10 @@ impl Model {
                 return selection::parts(py, model);
             }
             let parts = report_parts(py, any.report(), any.features())?;
+            if let AnyModel::Boosted(model) = any {
+                boosted::parts(&parts, model)?;
+                return Ok(parts);
+            }
             if let Some(machine) = linear_machine(any) {
                 parts.set_item("weights", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
                 parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
@@ -280,6 +296,7 @@ impl Model {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
             AnyModel::LinearSvc(model) => Some(model.classes.clone()),
+            AnyModel::Boosted(model) => Some(model.names.clone()),
             _ => None,
         })
     }
@@ -294,6 +311,7 @@ impl Model {
             AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
             AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
+            AnyModel::Boosted(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -324,6 +342,15 @@ impl Model {
         Ok(codes.into_pyarray(py))
     }
 
+    /// Decision values after 1, 2, ... rounds of a boosted classifier.
+    fn staged<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::Boosted(model) => model.staged_decision_values_in(x, context).map(|stages| stages.concat()),
+            _ => Err(Error::data("only boosted classifiers have stages")),
+        })?;
+        boosted::stages(py, self.look(boosted::shape), values, rows)
+    }
+
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
@@ -331,6 +358,7 @@ impl Model {
             AnyModel::Svc(model) => model.calibration.is_some(),
             AnyModel::LinearSvc(model) => model.calibration.is_some(),
             AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
+            AnyModel::Boosted(model) => model.calibration.is_some(),
             _ => false,
         })
     }
@@ -368,6 +396,7 @@ impl Model {
             match &mut model {
                 AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
                 AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
                 other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
             }
             Ok(model)
@@ -385,6 +414,7 @@ impl Model {
             AnyModel::Svc(model) => model.probabilities(x, context),
             AnyModel::LinearSvc(model) => model.probabilities(x, context),
             AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
+            AnyModel::Boosted(model) => model.probabilities(x, context),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
         let columns = values.len().checked_div(rows).unwrap_or(1);
@@ -392,7 +422,13 @@ impl Model {
     }
 
     /// Decision values of one task of multi-task selection.
-    fn task_decisions<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, task: usize, threads: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn task_decisions<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        task: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (values, _) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::MultiTaskSelection(model) => model.task_values(x, task, context),
             _ => Err(Error::data("only multi-task models have tasks")),

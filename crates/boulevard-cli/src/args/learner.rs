@@ -4,6 +4,8 @@ use boulevard::kernel::Gamma;
 use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 
+use super::boost::BoostArgs;
+
 /// The methods. To add one: a name here, a file with its fit in `learner/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MethodName {
@@ -22,6 +24,8 @@ pub enum MethodName {
     Linear,
     /// Classification or regression that selects features or kernels, for one task or many (Jebara 2004)
     Select,
+    /// Boosted machines for rare labels and classes; --labels a,b,c for several labels per row
+    Boost,
 }
 
 impl MethodName {
@@ -35,6 +39,7 @@ impl MethodName {
             Self::OneClass => "one-class",
             Self::Linear => "linear",
             Self::Select => "select",
+            Self::Boost => "boost",
         }
     }
 }
@@ -139,7 +144,7 @@ pub enum MarginName {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error (svc, svr, nu-svr, linear) [default: 1]; decay of the margin prior (select) [default: 3]
+    /// Price of an error [default: 1]; decay of the margin prior (select) [default: 3]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
@@ -160,13 +165,13 @@ pub struct LearnerArgs {
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
     pub coef0: Option<f64>,
-    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear)
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, boost)
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     pub class_weight: Option<ClassWeight>,
     /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
-    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear, select)
+    /// Fit probabilities too; costs five more fits (classifiers)
     #[arg(long)]
     pub calibrate: bool,
     /// Loss (linear) [default: squared-hinge]
@@ -232,6 +237,8 @@ pub struct LearnerArgs {
     /// Seed of everything that is drawn at random
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub boost: BoostArgs,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {

@@ -1,10 +1,12 @@
 //! What can be said on the command line: one struct per verb. Nothing here reads a file.
 
+mod boost;
 mod data;
 mod learner;
 mod run;
 mod verbs;
 
+pub use boost::{AtLeastOneName, BoostArgs, BoostPreset, InitialWeightsName, SamplingName, ThresholdsName, VotingName};
 pub use data::DataArgs;
 pub use learner::{
     BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, RegulariserName, ScaleName, SelectName,

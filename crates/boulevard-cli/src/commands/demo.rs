@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 use boulevard::data::generate::{self, Clusters};
-use boulevard::data::{Dataset, Target, split};
+use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::metrics::classification::Confusion;
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
@@ -47,6 +49,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     let start = Instant::now();
     let mut stops = vec![banana(&context)?, spiral(&context)?, three_classes(&context)?];
     stops.extend(imbalanced(&context)?);
+    stops.push(rare_labels(&context)?);
     stops.push(friedman(&context)?);
     stops.push(one_class(&context)?);
     stops.push(select(&context)?);
@@ -181,6 +184,40 @@ fn imbalanced(context: &Context<'_>) -> Result<Vec<Stop>> {
         stops.push(Stop { method, measure: "balanced error", error: 1.0 - counts.balanced_accuracy(), words, ..stop });
     }
     Ok(stops)
+}
+
+/// Three labels on a plane, the last with one row in twenty-five.
+fn rare_labels(context: &Context<'_>) -> Result<Stop> {
+    let labelled = |seed: u64, n: usize| -> Result<Dataset<'static>> {
+        let all = generate::two_gaussians(n, seed, 2, 1.0);
+        let (x, y) = (|i: usize| all.x.get(i, 0), |i: usize| all.x.get(i, 1));
+        let on = (0..n).flat_map(|i| [x(i) + 0.3 * y(i) > 0.5, y(i) > 1.0, (x(i) - 0.5).powi(2) + y(i).powi(2) > 6.5]).collect();
+        let names = ["right", "high", "far"].map(String::from).to_vec();
+        Ok(Dataset { target: Target::Labels(LabelMatrix::new(on, names)?), ..all })
+    };
+    let (train, test) = (labelled(1, 400)?, labelled(2, 4000)?);
+    let plan =
+        Plan { method: MethodName::Boost, recipe: Recipe::Boosted(BoostedSvc { max_rounds: 10, ..Default::default() }), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let (Target::Labels(truth), Target::Labels(said)) = (&test.target, fitted.answer(&test.x, context)?.target) else {
+        unreachable!("labels on both sides")
+    };
+    let counts = LabelConfusion::new(truth, &said, None)?;
+    let bars: Vec<(String, f64, Option<f64>)> =
+        counts.names().iter().zip(counts.label_scores()).map(|(name, score)| (name.clone(), score.f1, None)).collect();
+    Ok(Stop {
+        problem: "rare labels",
+        method: "boosted",
+        rows: train.len(),
+        measure: "1 - macro F1",
+        error: 1.0 - counts.macro_average().f1,
+        fitted,
+        seconds,
+        figure: Some(picture::bars("F1 of each label", &bars, |value| number::general(value, 3))),
+        words: "Several labels per row, one of them rare: F1 of each on new rows.",
+    })
 }
 
 fn friedman(context: &Context<'_>) -> Result<Stop> {

@@ -2,8 +2,10 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Dataset, Target};
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::{Context, StopReason};
+use boulevard::persist::AnyModel;
 use serde_json::json;
 
 use crate::Outcome;
@@ -12,7 +14,7 @@ use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::{complain, describe, html, number, picture, print, print_json, selection};
-use crate::{columns, data, files, folds};
+use crate::{columns, data, files, folds, report};
 
 /// Training rows times support vectors up to which the training error is worth its time.
 const CHEAP: usize = 1 << 31;
@@ -51,6 +53,11 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
         print_json(&value)?;
     } else {
         let mut text = format!("data: {} ({})\n", args.data.display(), data::in_words(&data));
+        if let Target::Labels(labels) = &data.target
+            && let Some(line) = report::labels::imbalance(labels)
+        {
+            text.push_str(&format!("labels: {line}\n"));
+        }
         text.push_str(&describe::text(&describe::facts(&fitted)));
         if let Some(error) = error {
             text.push_str(&training_line(&data.target, error));
@@ -104,6 +111,7 @@ fn training_line(target: &Target, error: f64) -> String {
     match target {
         Target::Real(_) => format!("training rows: root mean squared error {}\n", number::g(error.sqrt())),
         Target::None => format!("training rows: {} outside\n", number::percent(error)),
+        Target::Labels(_) => format!("training rows: {} of the label entries wrong\n", number::percent(error)),
         _ => format!("training rows: {} wrong\n", number::percent(error)),
     }
 }
@@ -120,6 +128,23 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
         table.row([name, value]);
     }
     let mut body = format!("<p class=\"soft\">{}: {}</p>\n", html::escape(name), html::escape(&data::in_words(data))) + &table.html();
+    if let Target::Labels(truth) = &data.target
+        && let Target::Labels(said) = fitted.answer(&data.x, &Context::default())?.target
+    {
+        let counts = LabelConfusion::new(truth, &said, data.weights.as_deref())?;
+        body.push_str(&html::section("Labels", "On the training rows, the rarest label first."));
+        body.push_str(&report::labels::table(&counts).html());
+    }
+    if let AnyModel::Boosted(model) = &fitted.model {
+        let (errors, heavy) = picture::boosting(model);
+        let captions = [
+            "Weight of the training rows that each round misses, one line per label; below one half a round counts.",
+            "Share of the weight on the heaviest tenth of the rows: how far the rounds have turned to hard rows.",
+        ];
+        let figures =
+            html::figure(&errors, "Errors over rounds.", captions[0]) + &html::figure(&heavy, "Weights over rounds.", captions[1]);
+        body.push_str(&html::cards(&figures));
+    }
     if let Some(figure) = map(fitted, data)? {
         body.push_str(&html::cards(&figure));
     }
@@ -166,7 +191,6 @@ pub fn map(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
 }
 
 fn support_rows(fitted: &Fitted) -> std::collections::HashSet<usize> {
-    use boulevard::persist::AnyModel;
     match &fitted.model {
         AnyModel::Svc(model) => model.machine.support.iter().copied().collect(),
         AnyModel::OneClass(model) => model.machine.support.iter().copied().collect(),

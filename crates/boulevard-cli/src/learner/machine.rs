@@ -45,30 +45,42 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
         MethodName::Linear => return linear::recipe(args),
         MethodName::Select => bail!("--method select is not a kernel machine"),
+        MethodName::Boost => return super::boost::recipe(args, solver),
     })
 }
 
-/// Flags given that the method does not have, with those that do.
-pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{Linear, NuSvc, NuSvr, OneClass, Select, Svc, Svr};
-    let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear));
-    let machine = !matches!(method, Linear | Select);
+/// Flags given that the method does not have, with the methods that do.
+pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
+    use MethodName::{Boost, Linear, NuSvc, NuSvr, OneClass, Select, Svc, Svr};
+    let machines: &[MethodName] = &[Svc, NuSvc, Svr, NuSvr, OneClass];
     let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
-    let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear | Select), "c", "svc, svr, nu-svr, linear and select"),
-        (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
-        (args.epsilon.is_some(), matches!(method, Svr | Linear | Select), "epsilon", "svr, linear and select"),
-        (args.class_weight.is_some(), classifies, "class-weight", "svc, nu-svc and linear"),
-        (args.multiclass.is_some(), matches!(method, Svc | NuSvc), "multiclass", "svc and nu-svc"),
-        (args.loss.is_some(), linear, "loss", "linear"),
-        (args.penalty.is_some(), linear, "penalty", "linear"),
-        (args.intercept_scaling.is_some(), linear, "intercept-scaling", "linear"),
-        (kernel, machine, "kernel (with gamma, degree, coef0)", "the kernel machines"),
-        (args.cache_size.is_some(), machine, "cache-size", "the kernel machines"),
-        (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines and select; --max-time limits any fit"),
-        (args.no_shrinking, machine, "no-shrinking", "the kernel machines"),
-        (args.no_polish, machine, "no-polish", "the kernel machines"),
-        (args.calibrate, classifies || method == Select, "calibrate", "svc, nu-svc, linear and select"),
+    let facts: [(bool, &'static str, &[&[MethodName]]); 14] = [
+        (args.c.is_some(), "c", &[&[Svc, Svr, NuSvr, Linear], &[Select], &[Boost]]),
+        (args.nu.is_some(), "nu", &[&[NuSvc, NuSvr, OneClass]]),
+        (args.epsilon.is_some(), "epsilon", &[&[Svr, Linear], &[Select]]),
+        (args.class_weight.is_some(), "class-weight", &[&[Svc, NuSvc, Linear], &[Boost]]),
+        (args.multiclass.is_some(), "multiclass", &[&[Svc, NuSvc]]),
+        (args.loss.is_some(), "loss", &[&[Linear]]),
+        (args.penalty.is_some(), "penalty", &[&[Linear]]),
+        (args.intercept_scaling.is_some(), "intercept-scaling", &[&[Linear]]),
+        (kernel, "kernel (with gamma, degree, coef0)", &[machines]),
+        (args.cache_size.is_some(), "cache-size", &[machines, &[Boost]]),
+        (args.max_iter.is_some(), "max-iter", &[machines, &[Select], &[Boost]]),
+        (args.no_shrinking, "no-shrinking", &[machines, &[Boost]]),
+        (args.no_polish, "no-polish", &[machines, &[Boost]]),
+        (args.calibrate, "calibrate", &[&[Svc, NuSvc, Linear], &[Select], &[Boost]]),
     ];
-    facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
+    let belongs = |groups: &[&[MethodName]]| {
+        let of = |group: &[MethodName]| -> Vec<String> {
+            if *group == *machines {
+                return vec!["the kernel machines".into()];
+            }
+            group.iter().map(|method| method.text().to_owned()).collect()
+        };
+        let mut names: Vec<String> = groups.iter().flat_map(|group| of(group)).collect();
+        let last = names.pop().unwrap_or_default();
+        if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
+    };
+    let fits = |groups: &[&[MethodName]]| groups.iter().any(|group| group.contains(&method));
+    facts.iter().filter(|(given, _, groups)| *given && !fits(groups)).map(|(_, flag, groups)| (*flag, belongs(groups))).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
+mod boost;
 mod kernel;
 mod linear;
 mod machine;
@@ -10,7 +11,8 @@ pub mod select;
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
-use boulevard::kernel::Kernel;
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
@@ -18,6 +20,9 @@ use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
+
+/// The kernel of methods that choose its width themselves.
+static GAUSSIAN: Kernel = Kernel::Rbf { gamma: Gamma::SCALE };
 
 /// A learner with parameters that were checked.
 #[derive(Clone, Debug)]
@@ -28,6 +33,7 @@ pub enum Recipe {
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
     Select { learner: MultiTaskSelection, regression: bool },
+    Boosted(BoostedSvc),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -81,7 +87,8 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) | Recipe::LinearSvc(_) => TargetKind::Classes,
+            // Named labels and files that have several make a label matrix of their own.
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Boosted(_) => TargetKind::Classes,
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
             Recipe::Select { regression: true, .. } => TargetKind::Real,
@@ -96,6 +103,7 @@ impl Plan {
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
+            Recipe::Boosted(_) => &GAUSSIAN,
         }
     }
 
@@ -106,6 +114,7 @@ impl Plan {
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
+            Recipe::Boosted(_) => return None,
         })
     }
 
@@ -122,9 +131,12 @@ impl Plan {
 }
 
 /// Flags given that the method does not have, with those that do.
-fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
+fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
     let mut all = machine::misplaced(method, args);
-    all.extend(select::misplaced(method, args));
+    all.extend(select::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    if method != MethodName::Boost {
+        all.extend(boost::given(&args.boost).into_iter().map(|flag| (flag, "boost".to_owned())));
+    }
     all
 }
 
@@ -142,6 +154,7 @@ impl Recipe {
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
             Self::Select { learner, .. } => learner.validate(),
+            Self::Boosted(boosted) => boosted.validate(),
         }
     }
 
@@ -153,6 +166,7 @@ impl Recipe {
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
             Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
+            Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
         })
     }
 }

@@ -64,7 +64,9 @@ fn kernel(text: &str) -> Result<Kernel> {
         "linear" => 0,
         "poly" => 3,
         "rbf" | "laplacian" => 1,
-        _ => bail!("--kernels: `{text}` is not a base kernel; there are linear, poly:DEGREE[:COEF0[:GAMMA]], rbf[:GAMMA] and laplacian[:GAMMA]"),
+        _ => bail!(
+            "--kernels: `{text}` is not a base kernel; there are linear, poly:DEGREE[:COEF0[:GAMMA]], rbf[:GAMMA] and laplacian[:GAMMA]"
+        ),
     };
     ensure!(rest.len() <= most, "--kernels: `{text}` has {} numbers, {name} takes {most} at most", rest.len());
     Ok(match name {

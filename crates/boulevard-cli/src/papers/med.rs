@@ -259,8 +259,7 @@ fn figure_4(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
             errors.push(bench.state.cell(&format!("{row}.{}.{seed}", u8::from(share)), || {
                 let parts = split(data.expect_classes()?, 200, 166, seed)?;
                 let tasks = labels(&data.select(&parts.train))?;
-                let search =
-                    SelectionSearch { ln_rho: vec![ln_rho], c: vec![1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 10.0, 100.0], folds: 5, seed };
+                let search = SelectionSearch { ln_rho: vec![ln_rho], c: vec![1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 10.0, 100.0], folds: 5, seed };
                 let result = search.run(&learner, &tasks, &bench.context)?;
                 binary_errors(&result.model, &labels(&data.select(&parts.test))?, &bench.context)
             })?);

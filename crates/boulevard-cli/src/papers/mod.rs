@@ -4,8 +4,9 @@
 //! the published numbers and writes the results.
 
 mod esvm;
-mod med;
 pub mod ida;
+mod med;
+mod sab;
 mod state;
 
 use std::path::Path;
@@ -18,7 +19,7 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2, med::FIGURE_1, med::FIGURE_2, med::FIGURE_3, med::FIGURE_4]
+    vec![esvm::TABLE_2, med::FIGURE_1, med::FIGURE_2, med::FIGURE_3, med::FIGURE_4, sab::TABLE_1, sab::FIGURE_1]
 }
 
 /// A table that can be regenerated.

@@ -7,8 +7,8 @@ use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
-use super::{linear, selection};
 use super::number::{g, seconds};
+use super::{boosted, linear, selection};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -72,6 +72,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
         AnyModel::MultiTaskSelection(model) => selection::facts(model),
+        AnyModel::Boosted(model) => boosted::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -116,7 +117,7 @@ fn fit(report: &FitReport) -> Vec<Fact> {
     ]
 }
 
-fn solver(settings: &SolverSettings) -> Vec<Fact> {
+pub(super) fn solver(settings: &SolverSettings) -> Vec<Fact> {
     vec![("tolerance", g(settings.tolerance))]
 }
 
@@ -130,7 +131,7 @@ pub fn stop(stop: StopReason) -> &'static str {
     }
 }
 
-fn share(part: usize, whole: usize) -> String {
+pub(super) fn share(part: usize, whole: usize) -> String {
     if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }
 }
 
@@ -178,9 +179,17 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
         AnyModel::MultiTaskSelection(m) => (json!(m.parameters), json!(m.kernels), json!(m.outputs), Value::Null),
+        AnyModel::Boosted(m) => {
+            (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null)
+        }
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
+    let ensembles = match &fitted.model {
+        AnyModel::Boosted(model) => boosted::json(model),
+        _ => Value::Null,
+    };
     json!({
+        "ensembles": ensembles,
         "kind": fitted.model.kind(),
         "parameters": parameters,
         "kernel": kernel,

@@ -1,7 +1,9 @@
 //! What people and machines read: text tables, numbers, JSON, and HTML pages with pictures.
 
+mod boosted;
 pub mod describe;
 pub mod html;
+pub mod labels;
 mod linear;
 pub mod number;
 pub mod picture;

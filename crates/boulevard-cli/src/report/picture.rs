@@ -124,3 +124,43 @@ pub fn bars(label: &str, items: &[(String, f64, Option<f64>)], show: impl Fn(f64
     }
     svg + "</svg>"
 }
+
+/// Two pictures of an ensemble per label over its rounds: the errors, and the weight on the heaviest tenth of the rows.
+pub fn boosting(model: &boulevard::methods::boosted::BoostedModel) -> (String, String) {
+    let heaviest = |weights: &Vec<f64>| {
+        let mut sorted = weights.clone();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        sorted[..sorted.len().div_ceil(10)].iter().sum::<f64>()
+    };
+    let errors: Vec<Vec<f64>> = model.labels.iter().map(|label| label.rounds.iter().map(|round| round.error).collect()).collect();
+    let heavy: Vec<Vec<f64>> = model.labels.iter().map(|label| label.weights().iter().map(heaviest).collect()).collect();
+    (lines("error of every round", &errors, 0.5), lines("weight of the heaviest tenth of the rows", &heavy, 1.0))
+}
+
+/// One line per series over 0, 1, 2, ..., values from 0 to `top`.
+fn lines(label: &str, series: &[Vec<f64>], top: f64) -> String {
+    let longest = series.iter().map(Vec::len).max().unwrap_or(0).max(2) as f64 - 1.0;
+    let window = Window { x: (-0.05 * longest, 1.05 * longest), y: (-0.03 * top, 1.03 * top) };
+    let mut svg = open(label);
+    for level in [0.0, 0.5 * top, top] {
+        let (_, y) = window.place((0.0, level));
+        let _ = write!(
+            svg,
+            "<line x1=\"0\" x2=\"{SIZE}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"var(--line)\"/>\
+             <text x=\"2\" y=\"{:.1}\" font-size=\"10\" fill=\"var(--soft)\">{level}</text>",
+            y - 3.0
+        );
+    }
+    for (i, values) in series.iter().enumerate() {
+        let points: Vec<String> = values
+            .iter()
+            .enumerate()
+            .map(|(x, &y)| {
+                let (x, y) = window.place((x as f64, y.min(top)));
+                format!("{x:.1},{y:.1}")
+            })
+            .collect();
+        let _ = write!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c{})\" stroke-width=\"2\"/>", points.join(" "), i % 4);
+    }
+    svg + "</svg>"
+}

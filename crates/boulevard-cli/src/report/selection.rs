@@ -28,7 +28,14 @@ pub fn facts(model: &MultiTaskSelectionModel) -> Vec<Fact> {
         squares.sort_by(|a, b| b.total_cmp(a));
         let total: f64 = squares.iter().sum();
         let mut sum = 0.0;
-        let carrying = squares.iter().take_while(|&&square| { let before = sum; sum += square; before < 0.99 * total }).count();
+        let carrying = squares
+            .iter()
+            .take_while(|&&square| {
+                let before = sum;
+                sum += square;
+                before < 0.99 * total
+            })
+            .count();
         facts.push(("sparsity", format!("{carrying} of {} features carry 99 % of the squared weight", model.features)));
     }
     let bias = match settings.bias {

@@ -11,6 +11,7 @@ True
 """
 
 from . import datasets, exceptions, model_selection
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
@@ -22,6 +23,7 @@ from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegresso
 __all__ = [
     "SVC",
     "SVR",
+    "BoostedSVC",
     "LinearSVC",
     "LinearSVR",
     "MultiTaskSelectionClassifier",

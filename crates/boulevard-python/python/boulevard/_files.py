@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from . import _core, _selection
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._kernel_estimator import KERNELS
 from ._linear import LinearSVC, LinearSVR
@@ -44,6 +45,8 @@ def load(path):
     given = json.loads(model.parameters)
     if model.kind == "multitask_selection":
         return _selection.from_native(model, given, _labels)
+    if model.kind == "boosted":
+        return BoostedSVC._from_native(model, given, _labels(model.classes))
     estimator = _estimator(model.kind, given, path)
     parts = model.parts()
     estimator._native = model

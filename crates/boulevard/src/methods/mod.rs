@@ -1,3 +1,4 @@
 //! The five published methods, each in a room of its own on the one core. No method imports another.
 
+pub mod boosted;
 pub mod multitask_selection;

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
+use crate::methods::boosted::BoostedModel;
 use crate::methods::multitask_selection::MultiTaskSelectionModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
@@ -107,6 +108,8 @@ any_model! {
     LinearSvr(LinearSvrModel),
     /// Multi-task feature or kernel selection.
     MultiTaskSelection(MultiTaskSelectionModel),
+    /// A boosted classifier.
+    Boosted(BoostedModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

@@ -16,12 +16,13 @@
 
 mod any_model;
 mod arrays;
+mod boosted;
 pub mod libsvm_text;
 mod linear;
 mod machine;
+mod multitask_selection;
 mod native;
 mod records;
-mod multitask_selection;
 mod scaled;
 
 #[cfg(test)]

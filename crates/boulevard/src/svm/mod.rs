@@ -15,8 +15,8 @@ mod svr;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calibration::consistent;
 pub use calibration::{Calibration, Sigmoid, couple};
+pub(crate) use calibration::{consistent, content_key};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;

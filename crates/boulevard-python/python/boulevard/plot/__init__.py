@@ -1,10 +1,14 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
+from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
 from ._machine import DecisionDisplay, TuneDisplay
 from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 
 __all__ = [
+    "BoostingDisplay",
     "DecisionDisplay",
+    "HardRowsDisplay",
+    "LabelScoresDisplay",
     "SelectionErrorDisplay",
     "SelectionPathDisplay",
     "SelectionWeightDisplay",

@@ -180,8 +180,7 @@ fn duplicate_tasks_and_zero_vectors_have_an_answer() {
 fn near_identity_kernels_are_pointed_out() {
     let set = tasks(9, 1, 20, 6, true);
     let kernels = vec![Kernel::Linear, Kernel::rbf(1e3)];
-    let model =
-        MultiTaskSelection { select: Select::Kernels, kernels, ..Default::default() }.fit_tasks(&set, &Context::default()).unwrap();
+    let model = MultiTaskSelection { select: Select::Kernels, kernels, ..Default::default() }.fit_tasks(&set, &Context::default()).unwrap();
     assert!(model.notes.iter().any(|note| note.starts_with("kernel 2 (rbf")), "{:?}", model.notes);
     assert_eq!(model.notes.len(), 1);
 }

@@ -84,7 +84,8 @@ pub(super) fn descend(
         let fallen = (last - state.primal) / state.primal.abs().max(f64::MIN_POSITIVE);
         last = state.primal;
         stalled = if improved || fallen > 1e-4 { 0 } else { stalled + 1 };
-        if best.as_ref().is_none_or(|best| relative < best.relative() || (relative <= tolerance && certificate.violation < best.violation)) {
+        if best.as_ref().is_none_or(|best| relative < best.relative() || (relative <= tolerance && certificate.violation < best.violation))
+        {
             best = Some(certificate);
         }
         let reached = best.as_ref().is_some_and(|best| best.relative() <= tolerance);
@@ -125,8 +126,7 @@ fn step(problem: &Problem<'_>, state: &State, sums: &[Element], accuracy: Option
     let zeros: Samples = state.alpha.iter().map(|alpha| vec![0.0; alpha.len()]).collect();
     let biases: Vec<f64> =
         state.alpha.iter().zip(&state.point.bias).map(|(alpha, b)| alpha.iter().sum::<f64>() - problem.stiffness() * b).collect();
-    let given: Vec<Given<'_>> =
-        (0..problem.tasks.len()).map(|m| Given { alpha: &zeros[m], rest: &rest[m], bias: biases[m] }).collect();
+    let given: Vec<Given<'_>> = (0..problem.tasks.len()).map(|m| Given { alpha: &zeros[m], rest: &rest[m], bias: biases[m] }).collect();
     let direction = System::new(problem, &state.curve, state.omega.clone(), accuracy).solve(&given);
     // Slope of the primal: -<e, d_w> - (1' alpha - b / variance) d_b.
     let mut slope = -biases.iter().zip(&direction.bias).map(|(rest, db)| rest * db).sum::<f64>();

@@ -75,8 +75,7 @@ impl<'a> Interior<'a> {
                 Multipliers { v, z, x }
             })
             .collect();
-        let mut interior =
-            Self { problem, point: Point::zero(problem, k), multipliers, sums: Vec::new(), alpha: Vec::new(), first: true };
+        let mut interior = Self { problem, point: Point::zero(problem, k), multipliers, sums: Vec::new(), alpha: Vec::new(), first: true };
         interior.refresh();
         interior
     }
@@ -90,13 +89,21 @@ impl<'a> Interior<'a> {
     }
 
     /// Iterates until the certificate's relative gap is below `tolerance`. `watch` is asked before every step, with the gap so far.
-    pub fn run(&mut self, tolerance: f64, steps: usize, mut watch: impl FnMut(f64) -> Option<StopReason>) -> (Certificate, Option<StopReason>) {
+    pub fn run(
+        &mut self,
+        tolerance: f64,
+        steps: usize,
+        mut watch: impl FnMut(f64) -> Option<StopReason>,
+    ) -> (Certificate, Option<StopReason>) {
         let mut best: Option<Certificate> = None;
         let mut done = 0;
         loop {
             let certificate = self.certify();
             let relative = certificate.relative();
-            if best.as_ref().is_none_or(|best| certificate.gap.is_finite() && (certificate.objective > best.objective || relative < best.relative())) {
+            if best
+                .as_ref()
+                .is_none_or(|best| certificate.gap.is_finite() && (certificate.objective > best.objective || relative < best.relative()))
+            {
                 best = Some(certificate);
             }
             let stop = if relative <= tolerance {
@@ -291,12 +298,24 @@ impl Problem<'_> {
     /// How multiplier `j` of a task enters the signed coefficient: classification has one per sample, regression first the upper side of
     /// every sample, then the lower.
     fn sign(&self, y: &[f64], j: usize) -> f64 {
-        if self.classify { y[j] } else if j < y.len() { -1.0 } else { 1.0 }
+        if self.classify {
+            y[j]
+        } else if j < y.len() {
+            -1.0
+        } else {
+            1.0
+        }
     }
 
     /// The linear term `a` of multiplier `j`.
     fn linear(&self, y: &[f64], j: usize) -> f64 {
-        if self.classify { 0.0 } else if j < y.len() { -y[j] } else { y[j - y.len()] }
+        if self.classify {
+            0.0
+        } else if j < y.len() {
+            -y[j]
+        } else {
+            y[j - y.len()]
+        }
     }
 
     /// Signed coefficients from multipliers. The two sides of a sample in regression are reduced to their difference.

@@ -179,7 +179,13 @@ impl<'a> System<'a> {
             // d_f at rest: the scores of d_w = s e + m u <u, e>.
             let mut products = vec![0.0; table.groups];
             table.add_inner(&curve.u[0], given[0].rest, &mut products);
-            let part = self.blocks[0].solve(table, given[0].alpha, Shift::Rest(given[0].rest, &curve.u[0], &products, &curve.state), given[0].bias, self.problem.stiffness());
+            let part = self.blocks[0].solve(
+                table,
+                given[0].alpha,
+                Shift::Rest(given[0].rest, &curve.u[0], &products, &curve.state),
+                given[0].bias,
+                self.problem.stiffness(),
+            );
             let mut sums = part.sums.unwrap_or_else(|| table.embed(&part.alpha));
             if part.needs_rest {
                 table.add(&mut sums, |_| 1.0, given[0].rest);
@@ -304,15 +310,7 @@ struct Part {
 }
 
 impl Block {
-    fn new(
-        problem: &Problem<'_>,
-        curve: &Curve,
-        task: usize,
-        omega: Vec<f64>,
-        exact: bool,
-        threads: usize,
-        accuracy: Option<f64>,
-    ) -> Self {
+    fn new(problem: &Problem<'_>, curve: &Curve, task: usize, omega: Vec<f64>, exact: bool, threads: usize, accuracy: Option<f64>) -> Self {
         let table = problem.table(task);
         let spread: Vec<f64> = curve.state.iter().map(|state| state.on * state.off).collect();
         let mut weights: Vec<f64> = curve.state.iter().map(|state| state.on).collect();

@@ -35,8 +35,12 @@ pub(super) struct Margin {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// `offset v + ln(1 - v / c)`: offset 1 in classification, `-epsilon` in regression.
-    Log { offset: f64 },
-    Jj { epsilon: f64 },
+    Log {
+        offset: f64,
+    },
+    Jj {
+        epsilon: f64,
+    },
 }
 
 /// The loss at one margin: value, the multiplier that attains it, and how fast that multiplier grows.
@@ -162,7 +166,11 @@ impl Margin {
         for _ in 0..100 {
             let term = self.term(v);
             let slope = m + term.slope - step * v;
-            if slope > 0.0 { low = v } else { high = v }
+            if slope > 0.0 {
+                low = v
+            } else {
+                high = v
+            }
             let mut next = v + slope / (term.curvature + step);
             if !(next > low && next < high) {
                 next = 0.5 * (low + high);
@@ -183,7 +191,11 @@ impl Margin {
         for _ in 0..200 {
             let term = self.term(v);
             let slope = m + term.slope;
-            if slope > 0.0 { low = v } else { high = v }
+            if slope > 0.0 {
+                low = v
+            } else {
+                high = v
+            }
             let mut next = v + slope / term.curvature;
             if !(next > low && next < high) {
                 next = 0.5 * (low + high);

@@ -200,7 +200,11 @@ impl Problem<'_> {
                 return b;
             }
             // A positive sum asks for a larger bias.
-            if sum > 0.0 { low = b } else { high = b }
+            if sum > 0.0 {
+                low = b
+            } else {
+                high = b
+            }
             let mut next = b + sum / curvature;
             if !(next > low && next < high) {
                 next = match (low.is_finite(), high.is_finite()) {

@@ -138,7 +138,13 @@ impl SelectionSearch {
 }
 
 /// What each task gains from the others: errors alone and together on the same folds.
-pub fn transfer(learner: &MultiTaskSelection, tasks: &TaskSet<'_>, folds: usize, seed: u64, context: &Context<'_>) -> Result<TransferReport> {
+pub fn transfer(
+    learner: &MultiTaskSelection,
+    tasks: &TaskSet<'_>,
+    folds: usize,
+    seed: u64,
+    context: &Context<'_>,
+) -> Result<TransferReport> {
     learner.validate()?;
     tasks.check()?;
     let count = tasks.targets.len();
@@ -183,11 +189,8 @@ fn overall_error(model: &MultiTaskSelectionModel, tasks: &TaskSet<'_>, context: 
         && names.len() > 2
     {
         let values = crate::svm::Model::decision_values_in(model, &tasks.tables[0], context)?;
-        let right = values
-            .chunks_exact(names.len())
-            .enumerate()
-            .filter(|(row, values)| tasks.targets[argmax(values)].y[*row] > 0.0)
-            .count();
+        let right =
+            values.chunks_exact(names.len()).enumerate().filter(|(row, values)| tasks.targets[argmax(values)].y[*row] > 0.0).count();
         return Ok(1.0 - right as f64 / tasks.tables[0].rows() as f64);
     }
     let (mut sum, mut rows) = (0.0, 0);

@@ -151,8 +151,7 @@ impl Run<'_, '_> {
         let problem = self.problem;
         let mut ascent = Ascent::new(problem, None);
         for (round, &progress) in settled.iter().enumerate() {
-            let (certificate, stop) =
-                ascent.run(progress, self.limits.tolerance, TURNS, watch(self.context, self.limits, &mut self.steps));
+            let (certificate, stop) = ascent.run(progress, self.limits.tolerance, TURNS, watch(self.context, self.limits, &mut self.steps));
             let reached = certificate.relative() <= self.limits.tolerance;
             self.keep(certificate);
             if reached || !matches!(stop, None | Some(StopReason::Converged)) {

@@ -77,7 +77,11 @@ impl Switch {
             let state = self.state(r * r);
             let factor = state.on + k;
             let value = factor * r;
-            if value > p { high = r } else { low = r }
+            if value > p {
+                high = r
+            } else {
+                low = r
+            }
             if high - low <= 4.0 * f64::EPSILON * high {
                 break;
             }

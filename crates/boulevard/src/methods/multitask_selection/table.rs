@@ -168,9 +168,7 @@ impl Table {
                 sums.iter_mut().zip(&u.0).for_each(|(sum, u)| *sum *= u);
                 sums
             }
-            Kind::Kernels(_) => {
-                u.0[self.groups * self.rows..].chunks_exact(self.rows).map(|image| crate::linalg::dot(image, g)).collect()
-            }
+            Kind::Kernels(_) => u.0[self.groups * self.rows..].chunks_exact(self.rows).map(|image| crate::linalg::dot(image, g)).collect(),
         }
     }
 }

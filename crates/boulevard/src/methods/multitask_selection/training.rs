@@ -60,7 +60,9 @@ impl<'a> Training<'a> {
                             None => gram(kernel, x, context)?,
                         };
                         check_definite(kernel, place, &gram, x.rows())?;
-                        if t == 0 && let Some(share) = identity_share(&gram, x.rows()) {
+                        if t == 0
+                            && let Some(share) = identity_share(&gram, x.rows())
+                        {
                             notes.push(format!(
                                 "kernel {} ({}) is close to the identity on these samples (values off the diagonal are {share:.1e} of those on \
                                  it): it remembers samples instead of generalising, and this method keeps such kernels",
@@ -202,7 +204,9 @@ fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f6
 /// Whether a kernel is positive semi-definite whatever the samples.
 fn always_definite(kernel: &Kernel) -> bool {
     match kernel {
-        Kernel::Linear | Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::InverseMultiquadric { .. } | Kernel::ChiSquared { .. } => true,
+        Kernel::Linear | Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::InverseMultiquadric { .. } | Kernel::ChiSquared { .. } => {
+            true
+        }
         Kernel::Poly { coef0, .. } => *coef0 >= 0.0,
         Kernel::Normalized { kernel } => always_definite(kernel),
         Kernel::Sum { terms } => terms.iter().all(|(weight, kernel)| *weight >= 0.0 && always_definite(kernel)),
