@@ -5,6 +5,7 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
+use crate::methods::pareto::ParetoModel;
 use crate::svm::{FitReport, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
@@ -100,6 +101,8 @@ any_model! {
     Svr(SvrModel),
     /// A one-class machine.
     OneClass(OneClassModel),
+    /// A front of classifiers.
+    Pareto(ParetoModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

@@ -19,6 +19,7 @@ mod arrays;
 pub mod libsvm_text;
 mod machine;
 mod native;
+mod pareto;
 mod records;
 mod scaled;
 

@@ -13,7 +13,7 @@ use crate::svm::{Calibration, FitReport, KernelMachine, Layout, Learner, OneClas
 /// Twin of [`FitReport`] for files: a gap may be infinite, which JSON cannot say.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "FitReport", deny_unknown_fields)]
-struct Report {
+pub(super) struct Report {
     #[serde(with = "any_number")]
     objective: f64,
     #[serde(with = "any_number")]

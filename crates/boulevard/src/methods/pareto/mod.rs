@@ -2,6 +2,7 @@
 mod calibrate;
 mod choose;
 mod evolve;
+mod face;
 mod judge;
 mod learner;
 mod model;

@@ -99,8 +99,8 @@ pub(super) fn facts(alpha: &[f64], g: &[f64], signs: &[f64], balanced: bool) -> 
         (all.lambda(), 0.0, all.violation())
     };
     // Opposite twins can make g vanish: then there is nothing to be wrong about.
-    let noise = 1e-13 * sum.max(f64::MIN_POSITIVE);
-    let gap = if violation <= noise { 0.0 } else { violation * sum / weight.max(noise * sum) };
+    let noise = 1e-15 * sum.max(f64::MIN_POSITIVE);
+    let gap = if weight <= noise * sum && violation <= noise { 0.0 } else { violation * sum / weight.max(noise * sum) };
     // f_i = y_i g_i + b; zero counts as the negative class, as everywhere.
     let wrong = (0..alpha.len()).filter(|&i| (signs[i] * g[i] + bias > 0.0) != (signs[i] > 0.0)).count();
     let train_error = wrong as f64 / alpha.len().max(1) as f64;

@@ -5,12 +5,13 @@
 //!                               or sum over each class = s / 2                        (with intercept)
 //! ```
 //! The sums are swept downwards from the largest, where the solution is known (all ones). Along the front `alpha` is piecewise linear
-//! in `s`: the next start goes on in the direction of the last step, cut at the box, and its gradient follows from the last two
-//! gradients and the few rows that were cut. What is left for the solver are the samples that change sides.
+//! in `s`: the next start goes on in the direction of the last step, cut at the box. Its gradient needs the rows of the samples that
+//! moved, which are the free ones. What is left to do are the samples that change sides.
 //!
 //! It is the epsilon-constraint form of the two objectives, so it also reaches the parts of a front that no weighted sum reaches
 //! (kernels that are not positive semi-definite); there every slot is a local minimum, and [`super::restart`] looks for better ones.
 
+use super::face;
 use super::point::facts;
 use crate::error::Result;
 use crate::observe::{Context, StopReason};
@@ -19,6 +20,10 @@ use crate::solver::{DualProblem, Equality, KernelSource, Options, Solver};
 /// Attempts to reach the relative tolerance: its scale is known only afterwards.
 const ATTEMPTS: usize = 6;
 
+/// `q` per unit of sum, relative to the kernel's largest value, that cannot be told from zero: gradients are known to about 1e-15.
+const VANISHED: f64 = 1e-11;
+/// Newton steps in a row without a gain after which pair steps go on alone.
+const PATIENCE: usize = 8;
 /// Slots after which the gradient is computed anew: followed from slot to slot, its rounding adds up.
 const REFRESH: usize = 25;
 
@@ -57,79 +62,148 @@ impl<'a> SlotTask<'a> {
     }
 
     /// Descends from `start`, which must be feasible for its own sum; `gradient` is `Q start` where that is known.
+    ///
+    /// Newton steps on the face of free samples and a few pair steps, which say which samples are free, take turns until the gap is small
+    /// enough. Without a factor (too many free samples, an indefinite kernel) pair steps do it alone.
     pub(super) fn descend(&self, solver: &mut Solver<'_>, start: Vec<f64>, gradient: Option<Vec<f64>>) -> Result<Slot> {
         let n = start.len();
         let (linear, lower, upper) = (vec![0.0; n], vec![0.0; n], vec![1.0; n]);
         let second: Vec<bool> = self.signs.iter().map(|&y| y < 0.0).collect();
         let equality = if self.balanced { Equality::TwoSums(&second) } else { Equality::Sum };
-        let floor = 1e-14 * solver.largest_diagonal() * start.iter().sum::<f64>().min(1.0);
+        let sides: Vec<u8> = (0..n).map(|i| self.side(i) as u8).collect();
+        let largest = solver.largest_diagonal();
+        let floor = 1e-14 * largest * start.iter().sum::<f64>().min(1.0);
         let (mut alpha, mut known, mut iterations) = (start, gradient, 0);
         let mut aim = self.tolerance;
-        for attempt in 0.. {
-            // The first scale is a guess from the start, or from nothing.
-            let scale = known.as_deref().map_or(0.0, |g| {
-                let sum: f64 = alpha.iter().sum();
-                alpha.iter().zip(g).map(|(a, g)| a * g.abs()).sum::<f64>() / sum.max(f64::MIN_POSITIVE)
-            });
-            let options = Options {
-                tolerance: if known.is_some() { (aim * scale).max(floor) } else { 1e-3 * solver.largest_diagonal() },
-                max_iterations: Some(self.max_iterations.saturating_sub(iterations)),
-                // The engine would lose its rows to every compaction, and the next slot needs them all.
-                shrinking: false,
-                polish: known.is_some(),
-            };
-            let first = known.is_none();
+        // Whether Newton steps are any good here, and how often in a row they were not.
+        let (mut faces, mut idle, mut failures) = (true, 0, 0);
+        loop {
+            if let Some(gradient) = &mut known
+                && faces
+            {
+                let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides };
+                match face::descend(self.source.double()?, largest, &mut point) {
+                    face::Outcome::Gained => idle = 0,
+                    face::Outcome::Best => idle += 1,
+                    face::Outcome::NoFactor => faces = false,
+                }
+                faces &= idle < PATIENCE;
+            }
+            let mut options = Options { tolerance: 1e-3 * largest, max_iterations: None, shrinking: false, polish: false };
+            let mut budget = self.max_iterations.saturating_sub(iterations);
+            if let Some(gradient) = &known {
+                let found = facts(&alpha, gradient, self.signs, self.balanced);
+                if found.gap <= self.tolerance || found.violation <= floor {
+                    return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
+                }
+                options.tolerance = (aim * found.violation / found.gap).max(floor);
+                options.polish = true;
+                if faces {
+                    budget = budget.min(20 + 2 * self.violators(&alpha, gradient, found.lambda, found.bias, options.tolerance));
+                }
+            }
+            let unlimited = budget == self.max_iterations.saturating_sub(iterations);
+            options.max_iterations = Some(budget);
             let problem = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality, start: Some(&alpha) };
+            let first = known.is_none();
             let solution = solver.solve_from(&problem, known.take(), &options)?;
             iterations += solution.iterations;
             (alpha, known) = (solution.coefficients, Some(solution.gradient));
-            let gradient = known.as_deref().unwrap_or_default();
-            let found = facts(&alpha, gradient, self.signs, self.balanced);
-            let reached = found.gap <= self.tolerance || found.violation <= floor;
-            let stop = match solution.stop {
-                StopReason::Converged if !reached && (first || attempt < ATTEMPTS) => {
-                    // The gradient's scale fell on the way.
-                    if !first {
-                        aim *= 0.5;
+            match solution.stop {
+                StopReason::Converged if !first => {
+                    // The gradient's scale may have fallen on the way; otherwise the next look at the gap ends it.
+                    aim *= 0.5;
+                    failures += 1;
+                    if failures > ATTEMPTS {
+                        return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
                     }
-                    continue;
                 }
-                stop => stop,
-            };
-            return Ok(Slot { quadratic: found.quadratic, gradient: known.unwrap_or_default(), alpha, iterations, stop });
+                StopReason::MaxIterations if !unlimited => {}
+                StopReason::Converged => {}
+                stop => return Ok(self.slot(alpha, known, iterations, stop)),
+            }
         }
-        unreachable!("the loop above returns")
     }
 
-    /// Solves `points` slots with equally spaced sums, the largest first. Fewer come back if the work was stopped, but at least one.
+    fn slot(&self, alpha: Vec<f64>, gradient: Option<Vec<f64>>, iterations: u64, stop: StopReason) -> Slot {
+        let gradient = gradient.unwrap_or_default();
+        let quadratic = alpha.iter().zip(&gradient).map(|(a, g)| a * g).sum();
+        Slot { alpha, gradient, quadratic, iterations, stop }
+    }
+
+    /// Samples at a bound that want to leave it.
+    fn violators(&self, alpha: &[f64], gradient: &[f64], lambda: f64, bias: f64, tolerance: f64) -> u64 {
+        let wants = |i: usize| {
+            // With an intercept each class has its own multiplier.
+            let rest = gradient[i] - if self.balanced { lambda - self.signs[i] * bias } else { lambda };
+            (alpha[i] <= 0.0 && rest < -tolerance) || (alpha[i] >= 1.0 && rest > tolerance)
+        };
+        (0..alpha.len()).filter(|&i| wants(i)).count() as u64
+    }
+
+    /// Solves `points` slots, by rising sum. Fewer come back if the work was stopped, but at least one.
+    ///
+    /// Sums are equally spaced. Where the kernel is rich enough for `q` to vanish (up to rounding) at some sum, it vanishes at all smaller
+    /// ones, which are then no better in anything: the slots meant for them halve the steps above instead, from the small end on, where
+    /// the equivalent C changes fastest.
     pub(super) fn sweep(&self, points: usize, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
         let mut solver = self.solver(cache, context)?;
         let (n, largest) = (self.signs.len(), self.largest());
+        let spacing = largest / points as f64;
         let mut slots: Vec<Slot> = Vec::with_capacity(points);
+        let mut stopped = false;
         for k in 0..points {
-            let sum = largest * (points - k) as f64 / points as f64;
+            let sum = spacing * (points - k) as f64;
             let (start, gradient) = match slots.as_slice() {
                 [] => (self.fill(&vec![1.0; n], sum), None),
                 [.., last] if k % REFRESH == 0 => (self.fill(&last.alpha, sum), None),
                 [.., before, last] => self.extrapolate(before, last, sum)?,
                 [last] => {
-                    let factor = sum / (largest * (points - k + 1) as f64 / points as f64);
+                    let factor = sum / (spacing * (points - k + 1) as f64);
                     let scale = |values: &[f64]| values.iter().map(|v| v * factor).collect::<Vec<_>>();
                     (scale(&last.alpha), Some(scale(&last.gradient)))
                 }
             };
-            let slot = self.descend(&mut solver, start, gradient)?;
-            let stop = slot.stop;
-            slots.push(slot);
-            let stopped = context.step("front", k + 1, points);
-            if matches!(stop, StopReason::TimeLimit | StopReason::Interrupted) || stopped.is_some() {
-                let last = slots.last_mut().expect("just pushed");
-                last.stop = last.stop.worst(stopped.unwrap_or_default());
+            slots.push(self.descend(&mut solver, start, gradient)?);
+            let last = slots.last_mut().expect("just pushed");
+            if self.ended(last, k, points, context) {
+                stopped = true;
+                break;
+            }
+            if last.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal() && sum < largest {
                 break;
             }
         }
         slots.reverse();
+        let (mut below, missing) = (0, points - slots.len());
+        for extra in 0..if stopped { 0 } else { missing } {
+            // Halves the interval above `below`, then goes on to the next one; at the top it starts again.
+            if below + 2 >= slots.len() {
+                below = 0;
+            }
+            if slots.len() < 3 {
+                break;
+            }
+            let at = |slot: &Slot| slot.alpha.iter().sum::<f64>();
+            let sum = 0.5 * (at(&slots[below]) + at(&slots[below + 1]));
+            let (start, gradient) = self.extrapolate(&slots[below + 2], &slots[below + 1], sum)?;
+            let mut slot = self.descend(&mut solver, start, gradient)?;
+            let ended = self.ended(&mut slot, points - missing + extra, points, context);
+            slots.insert(below + 1, slot);
+            below += 2;
+            if ended {
+                break;
+            }
+        }
         Ok(slots)
+    }
+
+    /// Reports progress; whether a slot was stopped, or the caller wants to stop after it.
+    fn ended(&self, slot: &mut Slot, done: usize, points: usize, context: &Context<'_>) -> bool {
+        if let Some(reason) = context.step("front", done + 1, points) {
+            slot.stop = slot.stop.worst(reason);
+        }
+        matches!(slot.stop, StopReason::TimeLimit | StopReason::Interrupted)
     }
 
     /// The side of a sample: 0 for all, or its class where classes keep their own sums.
@@ -187,15 +261,13 @@ impl<'a> SlotTask<'a> {
         }
         let mut start: Vec<f64> = at(far).collect();
         self.settle(&mut start, sum);
-        let mut gradient: Vec<f64> = last.gradient.iter().zip(&before.gradient).map(|(g, b)| g + far * (g - b)).collect();
-        // Rows whose value is not on the line.
+        // Only free samples move. Extrapolating the gradient as well would be cheaper still, but differences of gradients keep every
+        // rounding error and add it once per slot.
+        let mut gradient = last.gradient.clone();
         let (mut rows, mut steps) = (Vec::new(), Vec::new());
-        for i in 0..n {
-            let step = start[i] - (last.alpha[i] + far * direction[i]);
-            if step != 0.0 {
-                rows.push(i);
-                steps.push(step);
-            }
+        for i in (0..n).filter(|&i| start[i] != last.alpha[i]) {
+            rows.push(i);
+            steps.push(start[i] - last.alpha[i]);
         }
         let kernel = self.source.double()?;
         let mut sums = vec![0.0; n.next_multiple_of(64)];

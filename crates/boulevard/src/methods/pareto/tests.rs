@@ -114,6 +114,24 @@ fn a_sweep_is_the_same_front_and_covers_its_hypervolume() {
 }
 
 #[test]
+fn gradients_do_not_drift_along_a_sweep() {
+    // More rows than the solver's own exact finish takes, and far from separable: the front ends in badly conditioned problems.
+    let data = crate::data::generate::banana(650, 7);
+    let signs: Vec<f64> = data.expect_classes().unwrap().codes().iter().map(|&c| if c == 1 { 1.0 } else { -1.0 }).collect();
+    with_task(&data.x, &signs, &Kernel::rbf(1.0), false, |task| {
+        let slots = task.sweep(40, None, &Context::single()).unwrap();
+        let (order, n) = ((0..650).collect::<Vec<_>>(), 650usize);
+        for slot in &slots {
+            let mut exact = vec![0.0; n.next_multiple_of(64)];
+            task.source.double().unwrap().weigh(&order, &slot.alpha, 1, 0..n, &mut exact);
+            let worst = exact.iter().zip(&slot.gradient).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+            assert!(worst < 1e-11 && found.gap < 1e-4, "s = {}: drift {worst}, gap {}", found.sum, found.gap);
+        }
+    });
+}
+
+#[test]
 fn every_point_is_the_plain_machine_of_its_c() {
     for (name, value) in vectors("psd_") {
         let (x, signs, kernel) = problem(&value);
