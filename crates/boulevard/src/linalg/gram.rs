@@ -1,6 +1,6 @@
 //! Weighted Gram matrices `X' W X`.
 
-use super::product::{DEPTH, Part, Shape, View, add_product};
+use super::product::{DEPTH, Part, Shape, View, add_weighted};
 use crate::parallel;
 
 /// Row blocks that one partial sum covers at least.
@@ -26,18 +26,15 @@ pub fn weighted_gram(
     let sums = parallel::map(threads, active.len().div_ceil(share).max(1), |part| {
         let mut sum = vec![0.0; columns * columns];
         let mut block = vec![0.0; DEPTH * columns];
-        let mut weighted = vec![0.0; DEPTH * columns];
+        let mut factors = Vec::with_capacity(DEPTH);
         let own = &active[(part * share).min(active.len())..((part + 1) * share).min(active.len())];
         for rows in own.chunks(DEPTH) {
             let size = rows.len() * columns;
             fetch(rows, &mut block[..size]);
-            for ((&row, from), to) in rows.iter().zip(block.chunks_exact(columns)).zip(weighted.chunks_exact_mut(columns)) {
-                let weight = weights(row);
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = weight * from);
-            }
-            let shape = Shape { rows: columns, columns, depth: rows.len() };
-            let (left, right) = (View::new(&weighted[..size], columns).transposed(), View::new(&block[..size], columns));
-            add_product(&mut sum, columns, shape, 1.0, left, right, Part::Lower);
+            factors.clear();
+            factors.extend(rows.iter().map(|&row| weights(row)));
+            let (shape, x) = (Shape { rows: columns, columns, depth: rows.len() }, View::new(&block[..size], columns));
+            add_weighted(&mut sum, columns, shape, &factors, x.transposed(), x, Part::Lower);
         }
         sum
     });

@@ -33,8 +33,10 @@ impl<'a> View<'a> {
         Self { values: self.values, row_step: self.column_step, column_step: self.row_step }
     }
 
-    fn at(&self, i: usize, j: usize) -> f64 {
-        self.values[i * self.row_step + j * self.column_step]
+    /// The same matrix from row `i` and column `j` on.
+    #[inline(always)]
+    fn from(self, i: usize, j: usize) -> Self {
+        Self { values: &self.values[i * self.row_step + j * self.column_step..], ..self }
     }
 }
 
@@ -60,7 +62,12 @@ pub struct Shape {
 
 /// `out += factor * left * right`, where row `i` of the result starts at `out[i * step]`.
 pub fn add_product(out: &mut [f64], step: usize, shape: Shape, factor: f64, left: View<'_>, right: View<'_>, part: Part) {
-    f64::dispatch(Isa::detect(), Product { out, step, shape, factor, left, right, part });
+    f64::dispatch(Isa::detect(), Product { out, step, shape, factor, weights: &[], left, right, part });
+}
+
+/// `out += left * diag(weights) * right`, as [`add_product`].
+pub(super) fn add_weighted(out: &mut [f64], step: usize, shape: Shape, weights: &[f64], left: View<'_>, right: View<'_>, part: Part) {
+    f64::dispatch(Isa::detect(), Product { out, step, shape, factor: 1.0, weights, left, right, part });
 }
 
 struct Product<'a> {
@@ -68,6 +75,8 @@ struct Product<'a> {
     step: usize,
     shape: Shape,
     factor: f64,
+    /// A factor per term; none means 1.
+    weights: &'a [f64],
     left: View<'a>,
     right: View<'a>,
     part: Part,
@@ -86,10 +95,19 @@ impl Job<f64> for Product<'_> {
         let mut left = vec![0.0; rows.min(BLOCK_ROWS).next_multiple_of(TILE_ROWS) * most];
         for first in (0..depth).step_by(DEPTH) {
             let terms = DEPTH.min(depth - first);
-            pack(&mut right, columns, lanes, terms, 1.0, |term, column| self.right.at(first + term, column));
+            let weights = self.weights.get(first..first + terms).unwrap_or(&[]);
+            pack(&mut right, self.right.from(first, 0), columns, lanes, terms);
             for top in (0..rows).step_by(BLOCK_ROWS) {
                 let height = BLOCK_ROWS.min(rows - top);
-                pack(&mut left, height, TILE_ROWS, terms, self.factor, |term, row| self.left.at(top + row, first + term));
+                pack(&mut left, self.left.from(top, first).transposed(), height, TILE_ROWS, terms);
+                for group in left.chunks_exact_mut(TILE_ROWS * terms).take(height.div_ceil(TILE_ROWS)) {
+                    for (weight, four) in weights.iter().zip(group.as_chunks_mut::<TILE_ROWS>().0) {
+                        four.iter_mut().for_each(|value| *value *= weight);
+                    }
+                    if self.factor != 1.0 {
+                        group.iter_mut().for_each(|value| *value *= self.factor);
+                    }
+                }
                 for panel in 0..panels {
                     let from = panel * lanes;
                     let width = lanes.min(columns - from);
@@ -113,15 +131,20 @@ impl Job<f64> for Product<'_> {
     }
 }
 
-/// Copies lines into groups of `size`: term `t` of line `l` at `t * size + l` of its group, times `factor`; the last group is padded.
+/// Copies columns of a matrix into groups of `size`: value `t` of column `c` at `t * size + c` of its group; the last group is padded.
 #[inline(always)]
-fn pack(to: &mut [f64], lines: usize, size: usize, terms: usize, factor: f64, at: impl Fn(usize, usize) -> f64) {
-    for (group, to) in to.chunks_exact_mut(size * terms).take(lines.div_ceil(size)).enumerate() {
-        let from = group * size;
-        let width = size.min(lines - from);
+fn pack(to: &mut [f64], from: View<'_>, columns: usize, size: usize, terms: usize) {
+    for (group, to) in to.chunks_exact_mut(size * terms).take(columns.div_ceil(size)).enumerate() {
+        let from = from.from(0, group * size);
+        let width = size.min(columns - group * size);
         for (term, to) in to.chunks_exact_mut(size).enumerate() {
-            for line in 0..width {
-                to[line] = factor * at(term, from + line);
+            let line = &from.values[term * from.row_step..];
+            if from.column_step == 1 && width == size {
+                to.copy_from_slice(&line[..size]);
+            } else if from.column_step == 1 {
+                to[..width].copy_from_slice(&line[..width]);
+            } else {
+                to[..width].iter_mut().zip(line.iter().step_by(from.column_step)).for_each(|(to, value)| *to = *value);
             }
             to[width..].fill(0.0);
         }

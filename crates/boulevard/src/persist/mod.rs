@@ -17,6 +17,7 @@
 mod any_model;
 mod arrays;
 pub mod libsvm_text;
+mod linear;
 mod machine;
 mod native;
 mod pareto;

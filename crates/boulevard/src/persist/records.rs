@@ -78,10 +78,7 @@ impl Stored for SvcModel {
         check_no_custom(&self.parameters.kernel)?;
         check_machine(&self.machine)?;
         check_svc(self)?;
-        if let Some(calibration) = &self.calibration {
-            let values: Vec<f64> = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();
-            arrays.put_f64("sigmoids".into(), vec![calibration.sigmoids.len(), 2], &values);
-        }
+        write_sigmoids(self.calibration.as_ref(), arrays);
         Ok(SvcRecord {
             parameters: self.parameters.clone(),
             classes: self.classes.clone(),
@@ -94,22 +91,13 @@ impl Stored for SvcModel {
     }
 
     fn restore(record: SvcRecord, arrays: &ArrayReader<'_>) -> Result<Self> {
-        let calibration = if arrays.contains("sigmoids") {
-            let (values, [_, two]) = arrays.table_f64("sigmoids")?;
-            if two != 2 {
-                return Err(Error::shape("numbers per sigmoid", 2, two));
-            }
-            Some(Calibration { sigmoids: values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect() })
-        } else {
-            None
-        };
         let model = SvcModel {
             parameters: record.parameters,
             classes: record.classes,
             machine: machine::restore(record.machine, "", arrays)?,
             support_counts: record.support_counts,
             iterations: record.iterations,
-            calibration,
+            calibration: read_sigmoids(arrays)?,
             feature_names: record.feature_names,
             report: record.report,
         };
@@ -122,10 +110,7 @@ fn check_svc(model: &SvcModel) -> Result<()> {
     model.parameters.validate()?;
     check_names(&model.feature_names, &model.machine)?;
     let classes = model.classes.len();
-    check::at_least("SvcModel", "classes", classes, 2)?;
-    if let Some(name) = model.classes.iter().enumerate().find(|(i, name)| model.classes[..*i].contains(name)).map(|(_, name)| name) {
-        return Err(Error::data(format!("class `{}` is named twice", name.escape_debug())));
-    }
+    check_class_names(&model.classes)?;
     let outputs = match &model.machine.layout {
         Layout::Full => classes,
         Layout::Pairs(counts) if *counts == model.support_counts => classes.saturating_mul(classes - 1) / 2,
@@ -142,15 +127,49 @@ fn check_svc(model: &SvcModel) -> Result<()> {
         ("support vectors of all classes", model.machine.len(), sum.unwrap_or(usize::MAX)),
         ("outputs of the machine", outputs, model.machine.outputs()),
         ("step counts, one per output", outputs, model.iterations.len()),
-        ("sigmoids, one per output", outputs, model.calibration.as_ref().map_or(outputs, |c| c.sigmoids.len())),
     ];
     for (what, expected, found) in facts {
         if expected != found {
             return Err(Error::shape(what, expected, found));
         }
     }
-    let sigmoids = model.calibration.iter().flat_map(|c| &c.sigmoids);
-    match sigmoids.enumerate().find(|(_, s)| !(s.a.is_finite() && s.b.is_finite())) {
+    check_sigmoids(model.calibration.as_ref(), outputs)
+}
+
+/// Two or more classes, each named once.
+pub(super) fn check_class_names(classes: &[String]) -> Result<()> {
+    check::at_least("model", "classes", classes.len(), 2)?;
+    match classes.iter().enumerate().find(|(i, name)| classes[..*i].contains(name)) {
+        Some((_, name)) => Err(Error::data(format!("class `{}` is named twice", name.escape_debug()))),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn write_sigmoids(calibration: Option<&Calibration>, arrays: &mut ArrayWriter) {
+    if let Some(calibration) = calibration {
+        let values: Vec<f64> = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();
+        arrays.put_f64("sigmoids".into(), vec![calibration.sigmoids.len(), 2], &values);
+    }
+}
+
+pub(super) fn read_sigmoids(arrays: &ArrayReader<'_>) -> Result<Option<Calibration>> {
+    if !arrays.contains("sigmoids") {
+        return Ok(None);
+    }
+    let (values, [_, two]) = arrays.table_f64("sigmoids")?;
+    if two != 2 {
+        return Err(Error::shape("numbers per sigmoid", 2, two));
+    }
+    Ok(Some(Calibration { sigmoids: values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect() }))
+}
+
+/// One finite sigmoid per output, where there are any.
+pub(super) fn check_sigmoids(calibration: Option<&Calibration>, outputs: usize) -> Result<()> {
+    let Some(calibration) = calibration else { return Ok(()) };
+    if calibration.sigmoids.len() != outputs {
+        return Err(Error::shape("sigmoids, one per output", outputs, calibration.sigmoids.len()));
+    }
+    match calibration.sigmoids.iter().enumerate().find(|(_, s)| !(s.a.is_finite() && s.b.is_finite())) {
         Some((row, s)) => Err(Error::NotFinite { what: "the calibration", found: format!("{} and {}", s.a, s.b), row, column: 0 }),
         None => Ok(()),
     }

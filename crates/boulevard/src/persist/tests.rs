@@ -175,9 +175,9 @@ fn inconsistent_fronts_are_neither_written_nor_read() {
     let changes: [fn(&mut ParetoModel); 9] = [
         |m| m.picked = 4,
         |m| m.codes[0] = 9,
-        |m| drop(m.codes.pop()),
+        |m| m.codes.truncate(1),
         |m| m.machines[0].alphas[3] = f64::NAN,
-        |m| drop(m.machines[0].lambdas.pop()),
+        |m| m.machines[0].lambdas.truncate(1),
         |m| m.machines.clear(),
         |m| m.machines[1].class = 3,
         |m| m.machines[1].points.clear(),

@@ -9,7 +9,7 @@ mod tests;
 pub mod tile;
 mod vector;
 
-pub use vector::{Job, Real, Simd};
+pub use vector::{Job, Real, Simd, prefetch};
 
 /// A set of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

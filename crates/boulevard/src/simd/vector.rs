@@ -144,6 +144,19 @@ pub trait Simd<T: Real>: Copy {
     fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M;
 }
 
+/// Hints that a value of a slice will be read soon.
+#[inline(always)]
+pub fn prefetch<T>(from: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing, whatever the address; every x86-64 machine has the instruction.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, at);
+}
+
 /// A piece of work that is compiled once per instruction set.
 pub trait Job<T: Real> {
     /// What it gives back.

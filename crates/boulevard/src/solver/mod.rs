@@ -5,6 +5,7 @@
 
 mod certificate;
 mod dual;
+pub mod linear;
 mod polish;
 mod single;
 mod smo;

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::learner::Learner;
 use super::machine::pairs;
-use super::svc::Svc;
 use crate::data::split::Split;
-use crate::data::{Categories, Dataset};
+use crate::data::{Categories, Dataset, Matrix};
 use crate::error::Result;
 use crate::observe::Context;
 
@@ -182,36 +181,44 @@ pub(super) fn consistent(probabilities: &mut [f64], predicted: usize) {
     probabilities[predicted] = middle + freed.max(0.0);
 }
 
-/// Fits the sigmoids of `svc` on `data`: decision values of every sample from a model that did not see it.
-pub(crate) fn calibrate(svc: &Svc, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
+/// What a machine's outputs stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outputs {
+    /// A pair of classes each, positive for the first.
+    Pairs,
+    /// A class each, against all others.
+    Classes,
+}
+
+/// Fits sigmoids on `data` for a learner that does not calibrate itself: decision values of every sample from a model that did not see
+/// it. `raw` evaluates a model.
+pub(crate) fn calibrate<L: Learner>(
+    learner: &L,
+    data: &Dataset<'_>,
+    seed: u64,
+    outputs: Outputs,
+    raw: impl Fn(&L::Model, &Matrix<'_>) -> Result<Vec<f64>>,
+    context: &Context<'_>,
+) -> Result<Calibration> {
     let classes = data.expect_classes()?;
-    let plain = Svc { calibrate: false, ..svc.clone() };
     let count = classes.names().len();
-    let outputs = if count > 2 && svc.multiclass == super::Multiclass::OneVsRest { count } else { count * (count - 1) / 2 };
-    let mut values = vec![f64::NAN; data.len() * outputs];
+    let width = if outputs == Outputs::Classes { count } else { count * (count - 1) / 2 };
+    let mut values = vec![f64::NAN; data.len() * width];
     // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
-    let folds = folds_by_content(data, classes, svc.seed).unwrap_or_default();
+    let folds = folds_by_content(data, classes, seed).unwrap_or_default();
     for (done, fold) in folds.iter().enumerate() {
         context.step("calibrate", done, FOLDS);
-        let train = select(data, &plain, &fold.train);
-        let Ok(model) = plain.fit_in(&train, context) else { continue };
-        let test = match plain.kernel {
-            crate::kernel::Kernel::Precomputed => {
-                let block: Vec<f64> = fold.test.iter().flat_map(|&i| fold.train.iter().map(move |&j| data.x.get(i, j))).collect();
-                crate::data::Matrix::dense(block, fold.test.len(), fold.train.len())?
-            }
-            _ => data.x.select(&fold.test),
-        };
-        let raw = model.raw_values(&test, context)?;
-        for (row, raw) in fold.test.iter().zip(raw.chunks_exact(outputs)) {
-            values[row * outputs..(row + 1) * outputs].copy_from_slice(raw);
+        let train = learner.training_part(data, &fold.train);
+        let Ok(model) = learner.fit_in(&train, context) else { continue };
+        let judged = raw(&model, &learner.test_part(data, &fold.train, &fold.test))?;
+        for (row, judged) in fold.test.iter().zip(judged.chunks_exact(width)) {
+            values[row * width..(row + 1) * width].copy_from_slice(judged);
         }
     }
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
-    if values.iter().enumerate().any(|(i, v)| v.is_nan() && weighs(i / outputs)) {
-        let model = plain.fit_in(data, context)?;
-        let raw = model.raw_values(&data.x, context)?;
-        values.iter_mut().zip(raw).filter(|(v, _)| v.is_nan()).for_each(|(v, raw)| *v = raw);
+    if values.iter().enumerate().any(|(i, v)| v.is_nan() && weighs(i / width)) {
+        let judged = raw(&learner.fit_in(data, context)?, &data.x)?;
+        values.iter_mut().zip(judged).filter(|(v, _)| v.is_nan()).for_each(|(v, judged)| *v = judged);
     }
     Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
 }
@@ -258,23 +265,18 @@ fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
     state
 }
 
-fn select(data: &Dataset<'_>, svc: &Svc, rows: &[usize]) -> Dataset<'static> {
-    let mut part = data.select(rows);
-    part.x = svc.kernel.rows_of(&data.x, rows);
-    part
-}
-
-fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: usize) -> Vec<Sigmoid> {
+fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: Outputs) -> Vec<Sigmoid> {
     let (codes, count) = (classes.codes(), classes.names().len());
+    let width = if outputs == Outputs::Classes { count } else { count * (count - 1) / 2 };
     let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
     let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {
         let rows: Vec<usize> = (0..codes.len()).filter(|&row| side(codes[row] as usize).is_some() && weight(row) > 0.0).collect();
-        let f: Vec<f64> = rows.iter().map(|&row| values[row * outputs + output]).collect();
+        let f: Vec<f64> = rows.iter().map(|&row| values[row * width + output]).collect();
         let positive: Vec<bool> = rows.iter().map(|&row| side(codes[row] as usize) == Some(true)).collect();
         let weights: Vec<f64> = rows.iter().map(|&row| weight(row)).collect();
         Sigmoid::fit(&f, &positive, Some(&weights))
     };
-    if outputs == count && count > 2 && outputs != count * (count - 1) / 2 {
+    if outputs == Outputs::Classes {
         return (0..count).map(|class| fit(class, &|code| Some(code == class))).collect();
     }
     let pair_side = |i: usize, j: usize, code: usize| {

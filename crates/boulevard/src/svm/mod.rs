@@ -5,6 +5,7 @@
 
 mod calibration;
 mod learner;
+mod linear;
 mod machine;
 mod multiclass;
 mod one_class;
@@ -15,7 +16,9 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
+pub(crate) use calibration::{Outputs, calibrate};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
+pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
 pub use multiclass::Multiclass;

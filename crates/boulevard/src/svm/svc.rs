@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::calibration::{Calibration, calibrate, consistent};
+use super::calibration::{Calibration, Outputs, calibrate, consistent};
 use super::learner::{FitReport, Learner, Model, SolverSettings};
 use super::machine::{KernelMachine, Layout, pair_index, pairs};
 use super::multiclass::{Multiclass, argmax, votes};
@@ -327,6 +327,14 @@ impl Svc {
         Ok((machine, by_class.iter().map(Vec::len).collect(), iterations, report))
     }
 
+    /// Probabilities from cross-validated outputs.
+    fn sigmoids(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<Calibration> {
+        let plain = Self { calibrate: false, ..self.clone() };
+        let per_class = self.multiclass == Multiclass::OneVsRest && data.expect_classes()?.names().len() > 2;
+        let outputs = if per_class { Outputs::Classes } else { Outputs::Pairs };
+        calibrate(&plain, data, self.seed, outputs, |model: &SvcModel, x| model.raw_values(x, context), context)
+    }
+
     fn machine(
         &self,
         data: &Dataset<'_>,
@@ -435,7 +443,7 @@ impl Learner for Svc {
             report: report.finish(start, classes.rows.len()),
         };
         if self.calibrate {
-            model.calibration = Some(calibrate(self, data, context)?);
+            model.calibration = Some(self.sigmoids(data, context)?);
             model.report = model.report.finish(start, classes.rows.len());
         }
         Ok(model)
@@ -525,7 +533,7 @@ impl SvcModel {
         if data.expect_classes()?.names() != self.classes {
             return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
         }
-        self.calibration = Some(calibrate(&self.parameters, data, context)?);
+        self.calibration = Some(self.parameters.sigmoids(data, context)?);
         Ok(())
     }
 

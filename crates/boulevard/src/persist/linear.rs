@@ -1,0 +1,125 @@
+//! Linear models in a file.
+
+use serde::{Deserialize, Serialize};
+
+use super::arrays::{ArrayReader, ArrayWriter};
+use super::native::Stored;
+use super::records::{Report, check_class_names, check_sigmoids, read_sigmoids, write_sigmoids};
+use crate::check;
+use crate::error::{Error, Result};
+use crate::svm::{FitReport, Learner, LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
+
+/// A linear classifier's header.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinearSvcRecord {
+    parameters: LinearSvc,
+    classes: Vec<String>,
+    feature_names: Option<Vec<String>>,
+    #[serde(with = "Report")]
+    report: FitReport,
+}
+
+/// A linear regressor's header.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinearSvrRecord {
+    parameters: LinearSvr,
+    feature_names: Option<Vec<String>>,
+    #[serde(with = "Report")]
+    report: FitReport,
+}
+
+impl Stored for LinearSvcModel {
+    const KIND: &'static str = "linear_svc";
+    type Record = LinearSvcRecord;
+
+    fn store(&self, arrays: &mut ArrayWriter) -> Result<LinearSvcRecord> {
+        check_svc(self)?;
+        write_machine(&self.machine, arrays);
+        write_sigmoids(self.calibration.as_ref(), arrays);
+        Ok(LinearSvcRecord {
+            parameters: self.parameters.clone(),
+            classes: self.classes.clone(),
+            feature_names: self.feature_names.clone(),
+            report: self.report,
+        })
+    }
+
+    fn restore(record: LinearSvcRecord, arrays: &ArrayReader<'_>) -> Result<Self> {
+        let model = Self {
+            parameters: record.parameters,
+            classes: record.classes,
+            machine: read_machine(arrays)?,
+            calibration: read_sigmoids(arrays)?,
+            feature_names: record.feature_names,
+            report: record.report,
+        };
+        check_svc(&model)?;
+        Ok(model)
+    }
+}
+
+impl Stored for LinearSvrModel {
+    const KIND: &'static str = "linear_svr";
+    type Record = LinearSvrRecord;
+
+    fn store(&self, arrays: &mut ArrayWriter) -> Result<LinearSvrRecord> {
+        self.parameters.validate()?;
+        check_machine(&self.machine, 1, &self.feature_names)?;
+        write_machine(&self.machine, arrays);
+        Ok(LinearSvrRecord { parameters: self.parameters.clone(), feature_names: self.feature_names.clone(), report: self.report })
+    }
+
+    fn restore(record: LinearSvrRecord, arrays: &ArrayReader<'_>) -> Result<Self> {
+        let machine = read_machine(arrays)?;
+        record.parameters.validate()?;
+        check_machine(&machine, 1, &record.feature_names)?;
+        Ok(Self { parameters: record.parameters, machine, feature_names: record.feature_names, report: record.report })
+    }
+}
+
+fn write_machine(machine: &LinearMachine, arrays: &mut ArrayWriter) {
+    arrays.put_f64("weights".into(), vec![machine.outputs(), machine.features], &machine.weights);
+    arrays.put_f64("biases".into(), vec![machine.outputs()], &machine.biases);
+}
+
+fn read_machine(arrays: &ArrayReader<'_>) -> Result<LinearMachine> {
+    let (weights, [_, features]) = arrays.table_f64("weights")?;
+    Ok(LinearMachine { weights, biases: arrays.list_f64("biases")?, features })
+}
+
+fn check_svc(model: &LinearSvcModel) -> Result<()> {
+    model.parameters.validate()?;
+    check_class_names(&model.classes)?;
+    let outputs = if model.classes.len() == 2 { 1 } else { model.classes.len() };
+    check_machine(&model.machine, outputs, &model.feature_names)?;
+    check_sigmoids(model.calibration.as_ref(), outputs)
+}
+
+/// Everything that evaluation relies on.
+fn check_machine(machine: &LinearMachine, outputs: usize, names: &Option<Vec<String>>) -> Result<()> {
+    check::at_least("LinearMachine", "features", machine.features, 1)?;
+    let named = names.as_ref().map_or(machine.features, Vec::len);
+    let facts = [
+        ("outputs of the machine", outputs, machine.outputs()),
+        ("weights", machine.features.saturating_mul(outputs), machine.weights.len()),
+        ("feature names, one per column", machine.features, named),
+    ];
+    for (what, expected, found) in facts {
+        if expected != found {
+            return Err(Error::shape(what, expected, found));
+        }
+    }
+    if let Some(place) = machine.weights.iter().position(|v| !v.is_finite()) {
+        let found = machine.weights[place].to_string();
+        return Err(Error::NotFinite { what: "the weights", found, row: place / machine.features, column: place % machine.features });
+    }
+    for (row, value) in machine.biases.iter().enumerate() {
+        // A class that was never seen has minus infinity.
+        if !(value.is_finite() || (*value == f64::NEG_INFINITY && outputs > 1)) {
+            return Err(Error::NotFinite { what: "the biases", found: value.to_string(), row, column: 0 });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Squared losses with the L1 penalty: proximal Newton steps on a growing set of columns.
+//!
+//! `min |w|_1 + sum_i squared loss`. The loss is replaced by its second-order model on the columns that are not zero or want to leave
+//! zero; the model with the penalty is minimised by coordinate descent on its Gram matrix (as for generalised linear models: Friedman,
+//! Hastie and Tibshirani 2010; Yuan, Ho and Lin 2012), and a line search on the true objective follows. A step costs two passes over the
+//! table and `columns^2` per curved row for the columns in play. The dual point is the losses' slopes scaled until
+//! `|X' dual| <= 1` holds.
+
+use super::Outcome;
+use super::loss::{Certificate, Samples, balance};
+use super::newton::{Point, Response};
+use super::table::Table;
+use crate::observe::{Context, Progress, StopReason};
+
+const MOST_STEPS: usize = 500;
+const MOST_SWEEPS: usize = 2000;
+/// Columns that join at least per step.
+const LEAST_JOINING: usize = 64;
+
+pub(super) fn solve(
+    table: &Table<'_>,
+    samples: &Samples<'_>,
+    free_bias: bool,
+    mut point: Point,
+    tolerance: f64,
+    context: &Context<'_>,
+) -> Outcome {
+    let response = Response::Squared(*samples);
+    let d = table.columns();
+    let mut best: Option<(Point, Certificate)> = None;
+    let (mut stop, mut iterations, mut joining) = (StopReason::MaxIterations, 0, LEAST_JOINING);
+    while iterations < MOST_STEPS as u64 {
+        let slopes = response.slopes(&point.residuals);
+        let gradient: Vec<f64> = table.backward(&slopes).iter().map(|v| -v).collect();
+        let certificate = certify(table, samples, free_bias, &point, slopes.clone());
+        let gap = certificate.relative();
+        if best.as_ref().is_none_or(|(_, best)| certificate.gap < best.gap) {
+            best = Some((point.clone(), certificate));
+        }
+        let progress = Progress { stage: "solve", done: iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };
+        if let Some(asked) = context.check(&progress) {
+            stop = asked;
+            break;
+        }
+        if gap <= tolerance {
+            stop = StopReason::Converged;
+            break;
+        }
+        let in_play = columns_in_play(&point.w, &gradient, joining, d);
+        let part = table.columns_of(&in_play);
+        if !step(table, &part, samples, free_bias, &mut point, &in_play, &gradient, &slopes, tolerance) {
+            if joining >= d {
+                break;
+            }
+            joining *= 4;
+        }
+        iterations += 1;
+    }
+    let (point, certificate) = best.expect("the first point was certified");
+    Outcome { point, certificate, iterations, stop, method: "proximal Newton" }
+}
+
+/// Columns that are not zero, and those that most want to leave it.
+fn columns_in_play(w: &[f64], gradient: &[f64], joining: usize, d: usize) -> Vec<usize> {
+    let mut waiting: Vec<(f64, usize)> =
+        (0..d).filter(|&j| w[j] == 0.0 && gradient[j].abs() > 1.0 - 1e-9).map(|j| (gradient[j].abs(), j)).collect();
+    waiting.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut columns: Vec<usize> = (0..d).filter(|&j| w[j] != 0.0).collect();
+    let joining = joining.max(columns.len());
+    columns.extend(waiting.iter().take(joining).map(|(_, j)| *j));
+    columns.sort_unstable();
+    columns
+}
+
+/// One proximal Newton step on some columns; `false` where nothing moved.
+fn step(
+    table: &Table<'_>,
+    part: &Table<'_>,
+    samples: &Samples<'_>,
+    free_bias: bool,
+    point: &mut Point,
+    columns: &[usize],
+    gradient: &[f64],
+    slopes: &[f64],
+    tolerance: f64,
+) -> bool {
+    let curvature: Vec<f64> = point.residuals.iter().enumerate().map(|(i, &r)| samples.squared_slope(i, r).1).collect();
+    let gram = part.gram(&curvature, free_bias);
+    let (m, size) = (columns.len(), columns.len() + usize::from(free_bias));
+    // The model's slopes at the current change; the bias is the last variable and has no penalty.
+    let mut slope: Vec<f64> = columns.iter().map(|&j| gradient[j]).collect();
+    if free_bias {
+        slope.push(-slopes.iter().sum::<f64>());
+    }
+    let mut change = vec![0.0; size];
+    let tiny = 1e-12 * (0..size).map(|k| gram[k * size + k]).fold(0.0, f64::max);
+    for _ in 0..MOST_SWEEPS {
+        let mut moved = 0.0f64;
+        for k in 0..size {
+            let rise = gram[k * size + k] + tiny;
+            if rise <= 0.0 {
+                continue;
+            }
+            let new = if k < m {
+                let z = point.w[columns[k]] + change[k] - slope[k] / rise;
+                (z - 1.0 / rise).max(0.0) + (z + 1.0 / rise).min(0.0) - point.w[columns[k]]
+            } else {
+                change[k] - slope[k] / rise
+            };
+            let delta = new - change[k];
+            if delta != 0.0 {
+                change[k] = new;
+                slope.iter_mut().zip(&gram[k * size..(k + 1) * size]).for_each(|(s, g)| *s += delta * g);
+                moved = moved.max(delta * delta * rise);
+            }
+        }
+        if moved <= 1e-4 * tolerance * tolerance {
+            break;
+        }
+    }
+    let step_bias = if free_bias { change[m] } else { 0.0 };
+    let mut full = vec![0.0; table.columns()];
+    columns.iter().zip(&change).for_each(|(&j, &c)| full[j] = c);
+    let mut margins = part.forward(&change[..m]);
+    margins.iter_mut().for_each(|v| *v += step_bias);
+    let objective = |t: f64| {
+        let penalty: f64 = point.w.iter().zip(&full).map(|(w, s)| (w + t * s).abs()).sum();
+        penalty + point.residuals.iter().zip(&margins).enumerate().map(|(i, (r, s))| samples.loss(i, r - t * s)).sum::<f64>()
+    };
+    let before = objective(0.0);
+    let mut length = 1.0;
+    // The best of a shrinking sequence: the objective is convex along the step.
+    let mut now = objective(length);
+    while length > 1e-10 {
+        let shorter = objective(0.5 * length);
+        if now < before && now <= shorter {
+            break;
+        }
+        (length, now) = (0.5 * length, shorter);
+    }
+    if now >= before {
+        return false;
+    }
+    point.w.iter_mut().zip(&full).for_each(|(w, s)| *w += length * s);
+    point.bias += length * step_bias;
+    point.residuals.iter_mut().zip(&margins).for_each(|(r, s)| *r -= length * s);
+    true
+}
+
+fn certify(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, point: &Point, mut dual: Vec<f64>) -> Certificate {
+    if free_bias {
+        let [up, down] = balance(&dual, 0.0);
+        dual.iter_mut().for_each(|v| *v *= if *v > 0.0 { up } else { down });
+    }
+    let mut back = table.backward(&dual);
+    let largest = back.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    if largest > 1.0 {
+        dual.iter_mut().for_each(|v| *v /= largest);
+        back.iter_mut().for_each(|v| *v /= largest);
+    }
+    let mut primal: f64 = point.w.iter().map(|w| w.abs()).sum();
+    let mut gap: f64 = point.w.iter().zip(&back).map(|(w, v)| (w.abs() - w * v).max(0.0)).sum();
+    for (i, (&r, &v)) in point.residuals.iter().zip(&dual).enumerate() {
+        let loss = samples.loss(i, r);
+        primal += loss;
+        gap += (loss + samples.conjugate(i, v) - v * r).max(0.0);
+    }
+    Certificate { dual, primal, gap, scale: primal }
+}

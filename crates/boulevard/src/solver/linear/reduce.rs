@@ -1,0 +1,114 @@
+//! More columns than rows: the problem in as many columns as there are independent rows.
+//!
+//! With `K = X X' = L L'` (Cholesky with pivots, so `L` has as many columns as `K` has rank) the rows of `L` have the same inner products
+//! as those of `X`, so the problem on `L` has the same optimum. Its weights `v` come back as `w = X_P' L_P^-T v` with `P` the
+//! pivot rows. Costs `rows^2 * columns` once, then everything is `rows` wide.
+
+use super::table::Table;
+use crate::data::Matrix;
+use crate::linalg::{Part, Shape, View, add_product, mirror};
+
+/// The rows rewritten in fewer columns.
+pub(super) struct Reduced {
+    pub(super) table: Table<'static>,
+    pivots: Vec<usize>,
+    /// The pivots' rows of the factor, lower triangular.
+    corner: Vec<f64>,
+}
+
+/// Columns of the table that are multiplied at a time.
+const STRIP: usize = 512;
+
+impl Reduced {
+    pub(super) fn new(table: &Table<'_>) -> Self {
+        let n = table.rows();
+        let kernel = kernel_matrix(table);
+        let (factor, pivots) = pivoted(kernel, n);
+        let rank = pivots.len();
+        let mut values = vec![0.0; n * rank];
+        let mut corner = vec![0.0; rank * rank];
+        for i in 0..n {
+            for (k, column) in factor.iter().enumerate() {
+                values[i * rank + k] = column[i];
+            }
+        }
+        for (place, &pivot) in pivots.iter().enumerate() {
+            corner[place * rank..(place + 1) * rank].copy_from_slice(&values[pivot * rank..(pivot + 1) * rank]);
+        }
+        let table = Table::plain(Matrix::dense(values, n, rank).expect("as many values as it says"), table.threads);
+        Self { table, pivots, corner }
+    }
+
+    /// Weights for the original columns.
+    pub(super) fn weights(&self, original: &Table<'_>, v: &[f64]) -> Vec<f64> {
+        let rank = self.pivots.len();
+        let mut solved = v.to_vec();
+        for i in (0..rank).rev() {
+            solved[i] /= self.corner[i * rank + i];
+            let value = solved[i];
+            solved[..i].iter_mut().zip(&self.corner[i * rank..]).for_each(|(s, l)| *s -= value * l);
+        }
+        let mut combination = vec![0.0; original.rows()];
+        self.pivots.iter().zip(&solved).for_each(|(&row, &value)| combination[row] = value);
+        original.backward(&combination)
+    }
+
+    /// Starting weights for the reduced columns that give the same margins as `w` as nearly as possible.
+    pub(super) fn start(&self, original: &Table<'_>, w: &[f64]) -> Vec<f64> {
+        // L_P v = X_P w by forward substitution.
+        let margins = original.forward(w);
+        let rank = self.pivots.len();
+        let mut v: Vec<f64> = self.pivots.iter().map(|&row| margins[row]).collect();
+        for i in 0..rank {
+            let known: f64 = v[..i].iter().zip(&self.corner[i * rank..]).map(|(v, l)| v * l).sum();
+            v[i] = (v[i] - known) / self.corner[i * rank + i];
+        }
+        v
+    }
+}
+
+fn kernel_matrix(table: &Table<'_>) -> Vec<f64> {
+    let (n, d) = (table.rows(), table.columns());
+    let mut kernel = vec![0.0; n * n];
+    let mut row = vec![0.0; d];
+    let mut strip = Vec::new();
+    for from in (0..d).step_by(STRIP) {
+        let width = STRIP.min(d - from);
+        strip.clear();
+        for i in 0..n {
+            table.copy_row(i, &mut row);
+            strip.extend_from_slice(&row[from..from + width]);
+        }
+        let view = View::new(&strip, width);
+        add_product(&mut kernel, n, Shape { rows: n, columns: n, depth: width }, 1.0, view, view.transposed(), Part::Lower);
+    }
+    mirror(&mut kernel, n);
+    kernel
+}
+
+/// Columns of the pivoted factor, and the pivot rows in order.
+fn pivoted(kernel: Vec<f64>, n: usize) -> (Vec<Vec<f64>>, Vec<usize>) {
+    let mut left: Vec<f64> = (0..n).map(|i| kernel[i * n + i]).collect();
+    let smallest = 1e-13 * left.iter().copied().fold(0.0, f64::max);
+    let (mut columns, mut pivots): (Vec<Vec<f64>>, Vec<usize>) = (Vec::new(), Vec::new());
+    while let Some(pivot) = (0..n).max_by(|&a, &b| left[a].total_cmp(&left[b]))
+        && left[pivot] > smallest
+    {
+        let mut column = kernel[pivot * n..(pivot + 1) * n].to_vec();
+        for known in &columns {
+            let factor = known[pivot];
+            column.iter_mut().zip(known).for_each(|(c, k)| *c -= factor * k);
+        }
+        let root = left[pivot].sqrt();
+        column.iter_mut().for_each(|c| *c /= root);
+        column[pivot] = root;
+        for &earlier in &pivots {
+            column[earlier] = 0.0;
+        }
+        left.iter_mut().zip(&column).for_each(|(l, c)| *l -= c * c);
+        pivots.push(pivot);
+        pivots.iter().for_each(|&p| left[p] = f64::NEG_INFINITY);
+        columns.push(column);
+    }
+    (columns, pivots)
+}

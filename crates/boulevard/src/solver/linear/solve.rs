@@ -1,0 +1,277 @@
+//! Which algorithm for which shape.
+
+use super::loss::{Pull, Samples, certify};
+use super::newton::Point;
+use super::reduce::Reduced;
+use super::table::Table;
+use super::{
+    Bias, LinearLoss, LinearProblem, LinearSolution, LinearStart, Outcome, Regulariser, descent, interior, lagrangian, lasso, squared,
+};
+use crate::data::Matrix;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::observe::{Context, StopReason};
+use crate::solver::{DualProblem, Equality, Options, SMALL, Solver, TableKernel};
+
+/// Up to this many rows or columns a dense system is affordable.
+const MOST_DENSE: usize = 6000;
+/// Sparse tables with at most this many columns are spread out.
+const FEW_COLUMNS: usize = 500;
+/// So are those with more than this share of values stored.
+const CROWDED: f64 = 0.1;
+/// Values that a spread-out table may have at most (1 GB).
+const MOST_VALUES: usize = 1 << 27;
+/// Multiplications of one interior point step up to which the method is the fastest from a cold start.
+const SMALL_STEP: usize = 3_000_000;
+
+/// Solves a linear problem to a relative duality gap of `tolerance`.
+///
+/// A solution that stopped early is a usable one; [`LinearSolution::gap`] says how good it is.
+pub fn solve_linear(
+    problem: &LinearProblem<'_>,
+    tolerance: f64,
+    start: Option<&LinearStart>,
+    context: &Context<'_>,
+) -> Result<LinearSolution> {
+    let n = problem.x.rows();
+    for (what, length) in [("targets", problem.target.len()), ("upper prices", problem.up.len()), ("lower prices", problem.down.len())] {
+        if length != n {
+            return Err(Error::shape(what, n, length));
+        }
+    }
+    if problem.regulariser == Regulariser::L1 && problem.loss == LinearLoss::Absolute {
+        return Err(Error::data("the L1 penalty goes with the squared loss only"));
+    }
+    // Rows without a price are not there at all.
+    let rows: Vec<usize> = (0..n).filter(|&i| problem.up[i] > 0.0 || problem.down[i] > 0.0).collect();
+    if rows.len() < n {
+        let pick = |from: &[f64]| rows.iter().map(|&i| from[i]).collect::<Vec<f64>>();
+        let (x, target, up, down) = (problem.x.select(&rows), pick(problem.target), pick(problem.up), pick(problem.down));
+        let start = start.map(|s| LinearStart { dual: if s.dual.len() == n { pick(&s.dual) } else { Vec::new() }, ..s.clone() });
+        let part = LinearProblem { x: &x, target: &target, up: &up, down: &down, ..*problem };
+        let mut solution = solve_linear(&part, tolerance, start.as_ref(), context)?;
+        let mut dual = vec![0.0; n];
+        rows.iter().zip(&solution.dual).for_each(|(&i, &v)| dual[i] = v);
+        solution.dual = dual;
+        return Ok(solution);
+    }
+    let spread;
+    let x = if spread_out(problem.x, problem.regulariser) {
+        spread = problem.x.to_dense();
+        &spread
+    } else {
+        problem.x
+    };
+    let job = Job::new(x, problem, tolerance, start, context);
+    Ok(job.finish(job.run()?))
+}
+
+/// Whether a sparse table is better off dense.
+fn spread_out(x: &Matrix<'_>, regulariser: Regulariser) -> bool {
+    let Matrix::Sparse(csr) = x else { return false };
+    let size = x.rows().saturating_mul(x.columns());
+    let crowded = csr.values().len() as f64 > CROWDED * size as f64;
+    let narrow = x.columns() <= FEW_COLUMNS && regulariser == Regulariser::L2;
+    size <= MOST_VALUES && (narrow || crowded)
+}
+
+/// A problem with its table prepared.
+struct Job<'a> {
+    table: Table<'a>,
+    samples: Samples<'a>,
+    problem: &'a LinearProblem<'a>,
+    constant: Option<f64>,
+    free_bias: bool,
+    tolerance: f64,
+    start: LinearStart,
+    warm: bool,
+    context: &'a Context<'a>,
+}
+
+impl<'a> Job<'a> {
+    fn new(
+        x: &'a Matrix<'a>,
+        problem: &'a LinearProblem<'a>,
+        tolerance: f64,
+        start: Option<&LinearStart>,
+        context: &'a Context<'a>,
+    ) -> Self {
+        let constant = if let Bias::Column(value) = problem.bias { Some(value) } else { None };
+        let free_bias = problem.bias == Bias::Free;
+        let table = Table::new(x, free_bias, constant, context);
+        let samples = Samples { target: problem.target, up: problem.up, down: problem.down, tube: problem.tube, loss: problem.loss };
+        let warm = start.is_some();
+        let mut start = start.cloned().unwrap_or_default();
+        start.weights.resize(x.columns(), 0.0);
+        match constant {
+            Some(value) => start.weights.push(if value == 0.0 { 0.0 } else { start.bias / value }),
+            None => start.bias += table.shift(&start.weights),
+        }
+        if constant.is_some() || !free_bias {
+            start.bias = 0.0;
+        }
+        if start.dual.len() == x.rows() && problem.loss == LinearLoss::Absolute {
+            start.dual.iter_mut().enumerate().for_each(|(i, v)| *v = v.clamp(-problem.down[i], problem.up[i]));
+        } else {
+            start.dual.clear();
+        }
+        Self { table, samples, problem, constant, free_bias, tolerance, start, warm, context }
+    }
+
+    fn run(&self) -> Result<Outcome> {
+        let (n, d) = (self.table.rows(), self.table.columns());
+        if self.problem.regulariser == Regulariser::L1 {
+            return Ok(lasso::solve(&self.table, &self.samples, self.free_bias, self.start_point(), self.tolerance, self.context));
+        }
+        let sparse = self.table.x().is_sparse();
+        let affordable = n.min(d) <= if sparse { MOST_DENSE / 4 } else { MOST_DENSE };
+        if !affordable {
+            return Ok(self.descend());
+        }
+        if sparse && d <= n {
+            // Few columns in play, but too many rows to spread out: Newton on sparse rows only where descent is stuck.
+            let outcome = self.descend();
+            return if outcome.stop == StopReason::MaxIterations { self.dense(&self.table, self.start_point()) } else { Ok(outcome) };
+        }
+        if d > n { self.reduced() } else { self.dense(&self.table, self.start_point()) }
+    }
+
+    fn start_point(&self) -> Point {
+        Point::new(&self.table, self.samples.target, self.start.weights.clone(), self.start.bias)
+    }
+
+    fn descend(&self) -> Outcome {
+        descent::solve(&self.table, &self.samples, self.free_bias, self.constant, &self.start, self.tolerance, self.context)
+    }
+
+    /// The methods for tables with fewer columns than rows.
+    fn dense(&self, table: &Table<'_>, point: Point) -> Result<Outcome> {
+        let (samples, free_bias, tolerance, context) = (&self.samples, self.free_bias, self.tolerance, self.context);
+        if self.problem.loss == LinearLoss::Squared {
+            return Ok(squared::solve(table, samples, free_bias, point, tolerance, context));
+        }
+        let n = table.rows();
+        let dual = (!self.start.dual.is_empty()).then_some(&self.start.dual[..]);
+        let small = n <= SMALL;
+        if small || (!self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP) {
+            let pull = Pull::none(table.columns());
+            let asked = if small { tolerance.min(1e-13) } else { tolerance };
+            let mut outcome = interior::solve(table, samples, &pull, free_bias, point.clone(), dual, asked, context);
+            if small {
+                outcome = self.exact(table, outcome)?;
+            }
+            if outcome.stop != StopReason::MaxIterations || outcome.certificate.relative() <= tolerance {
+                return Ok(outcome);
+            }
+            let dual = outcome.certificate.dual.clone();
+            let other = lagrangian::solve(table, samples, free_bias, outcome.point.clone(), Some(&dual), tolerance, context);
+            return Ok(if other.certificate.gap < outcome.certificate.gap { other } else { outcome });
+        }
+        Ok(lagrangian::solve(table, samples, free_bias, point, dual, tolerance, context))
+    }
+
+    /// More columns than rows.
+    fn reduced(&self) -> Result<Outcome> {
+        let reduced = Reduced::new(&self.table);
+        let w = if self.warm { reduced.start(&self.table, &self.start.weights) } else { vec![0.0; reduced.table.columns()] };
+        let point = Point::new(&reduced.table, self.samples.target, w, self.start.bias);
+        let outcome = self.dense(&reduced.table, point)?;
+        let w = reduced.weights(&self.table, &outcome.point.w);
+        let point = Point::new(&self.table, self.samples.target, w, outcome.point.bias);
+        let pull = Pull::none(self.table.columns());
+        let dual = outcome.certificate.dual;
+        let certificate = certify(&self.table.backward_sides(&dual), &self.samples, &pull, self.free_bias, &point, dual);
+        Ok(Outcome { point, certificate, ..outcome })
+    }
+
+    /// Small problems with the absolute loss are finished by the kernel machines' exact solution of the optimality conditions.
+    fn exact(&self, table: &Table<'_>, outcome: Outcome) -> Result<Outcome> {
+        let interrupted = !matches!(outcome.stop, StopReason::Converged | StopReason::MaxIterations);
+        if interrupted || table.columns() == 0 {
+            return Ok(outcome);
+        }
+        let everyone: Vec<usize> = (0..table.rows()).collect();
+        let rows = table.gather(&everyone);
+        let start = self.at_bounds(&outcome);
+        let linear: Vec<f64> = self.samples.target.iter().map(|t| -t).collect();
+        let lower: Vec<f64> = self.samples.down.iter().map(|v| -v).collect();
+        let problem = DualProblem {
+            linear: &linear,
+            lower: &lower,
+            upper: self.samples.up,
+            kink: self.samples.tube,
+            equality: if self.free_bias { Equality::Sum } else { Equality::Free },
+            start: Some(&start),
+        };
+        let options = Options { tolerance: 1e-9, max_iterations: Some(2000), shrinking: false, polish: true };
+        let source = TableKernel::new(&Kernel::Linear, rows.x(), self.context);
+        let solution = Solver::new(&source, None, self.context)?.solve(&problem, &options)?;
+        let w = table.backward(&solution.coefficients);
+        let mut point = Point::new(table, self.samples.target, w, 0.0);
+        if self.free_bias {
+            point.bias = -solution.offsets[0];
+            point.residuals.iter_mut().for_each(|r| *r -= point.bias);
+        }
+        let pull = Pull::none(table.columns());
+        let dual = solution.coefficients;
+        let certificate = certify(&table.backward_sides(&dual), &self.samples, &pull, self.free_bias, &point, dual);
+        if certificate.gap > outcome.certificate.gap.max(1e-14 * outcome.certificate.primal) {
+            return Ok(outcome);
+        }
+        let stop = if certificate.relative() <= self.tolerance { StopReason::Converged } else { outcome.stop };
+        Ok(Outcome { point, certificate, stop, ..outcome })
+    }
+
+    /// The dual point with every variable at its bound (or at zero) that is nearer to it than its residual is to the corner: an
+    /// interior point only comes close to bounds.
+    fn at_bounds(&self, outcome: &Outcome) -> Vec<f64> {
+        let Samples { up, down, tube, .. } = self.samples;
+        let mut dual = outcome.certificate.dual.clone();
+        for (i, v) in dual.iter_mut().enumerate() {
+            let r = outcome.point.residuals[i];
+            let price = if *v > 0.0 { up[i] } else { down[i] };
+            let (share, beyond) = (v.abs() / price, r * v.signum() - tube);
+            if *v == 0.0 || (beyond < 0.0 && share < -beyond) {
+                *v = 0.0;
+            } else if beyond > 0.0 && 1.0 - share < beyond {
+                *v = price * v.signum();
+            }
+        }
+        if self.free_bias {
+            // What the bounds took from the sum goes to the variables with the most room.
+            let mut rest: f64 = -dual.iter().sum::<f64>();
+            let room = |i: usize, v: f64, rest: f64| if rest > 0.0 { up[i] - v } else { v + down[i] };
+            let free: Vec<usize> = (0..dual.len()).filter(|&i| dual[i] != 0.0 && dual[i] < up[i] && dual[i] > -down[i]).collect();
+            for &i in free.iter().chain(&(0..dual.len()).collect::<Vec<_>>()) {
+                let step = rest.abs().min(0.5 * room(i, dual[i], rest)).copysign(rest);
+                dual[i] += step;
+                rest -= step;
+            }
+        }
+        dual
+    }
+
+    /// Back to the columns as they were given.
+    fn finish(&self, outcome: Outcome) -> LinearSolution {
+        let Outcome { point, certificate, iterations, stop, method } = outcome;
+        let mut weights = point.w;
+        let bias = match self.constant {
+            Some(value) => value * weights.pop().expect("the constant column"),
+            None => point.bias - self.table.shift(&weights),
+        };
+        let gap = certificate.relative();
+        // More than was asked for may have been tried.
+        let stop = if stop == StopReason::MaxIterations && gap <= self.tolerance { StopReason::Converged } else { stop };
+        LinearSolution {
+            weights,
+            bias,
+            primal: certificate.primal,
+            objective: certificate.primal - certificate.gap,
+            gap,
+            dual: certificate.dual,
+            iterations,
+            stop,
+            method,
+        }
+    }
+}

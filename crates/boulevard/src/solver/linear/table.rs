@@ -1,0 +1,318 @@
+//! The samples as the linear solvers see them: products with the table, from either side, without a copy of it.
+//!
+//! Dense columns are centred on the fly where the bias is free (which changes nothing but the bias, and makes every system better
+//! conditioned); LIBLINEAR's penalised bias is a constant column.
+
+use crate::data::Matrix;
+use crate::linalg::weighted_gram;
+use crate::observe::Context;
+use crate::parallel;
+use crate::simd::{Isa, Job, Real, Simd};
+
+/// Values of the table below which threads cost more than they bring.
+const WORTH_THREADS: usize = 1 << 18;
+/// Pieces that rows are cut into where threads are used: fixed, so that sums do not depend on the threads.
+const PIECES: usize = 8;
+
+/// The caller's rows, or rows made on the way. (A `Cow` would fix the lifetime.)
+enum Rows<'a> {
+    Given(&'a Matrix<'a>),
+    Made(Matrix<'static>),
+}
+
+/// A table of samples with its centre and constant column.
+pub(super) struct Table<'a> {
+    x: Rows<'a>,
+    /// What is subtracted from every row; empty for nothing.
+    centre: Vec<f64>,
+    /// The value of an extra, last column.
+    constant: Option<f64>,
+    pub(super) threads: usize,
+}
+
+impl<'a> Table<'a> {
+    /// `centred`: subtract the columns' means (dense tables only).
+    pub(super) fn new(x: &'a Matrix<'a>, centred: bool, constant: Option<f64>, context: &Context<'_>) -> Self {
+        let mut table = Self { x: Rows::Given(x), centre: Vec::new(), constant, threads: context.threads };
+        if centred && !x.is_sparse() {
+            let mut centre = table.backward(&vec![1.0 / x.rows() as f64; x.rows()]);
+            centre.truncate(x.columns());
+            table.centre = centre;
+        }
+        table
+    }
+
+    /// A table of owned rows, as they are.
+    pub(super) fn plain(x: Matrix<'static>, threads: usize) -> Table<'static> {
+        Table { x: Rows::Made(x), centre: Vec::new(), constant: None, threads }
+    }
+
+    /// The rows as they were given: neither centred nor with the constant.
+    pub(super) fn x(&self) -> &Matrix<'_> {
+        match &self.x {
+            Rows::Given(x) => x,
+            Rows::Made(x) => x,
+        }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.x().rows()
+    }
+
+    /// Weights that a solution has, the constant column's included.
+    pub(super) fn columns(&self) -> usize {
+        self.x().columns() + usize::from(self.constant.is_some())
+    }
+
+    /// The centred mean's share of the bias: the bias for the rows as they are is `bias - shift(w)`.
+    pub(super) fn shift(&self, w: &[f64]) -> f64 {
+        self.centre.iter().zip(w).map(|(m, w)| m * w).sum()
+    }
+
+    fn pieces(&self) -> Vec<std::ops::Range<usize>> {
+        let n = self.rows();
+        let pieces = if n * self.x().columns() < WORTH_THREADS { 1 } else { PIECES };
+        let size = n.div_ceil(pieces).max(1);
+        (0..n.div_ceil(size).max(1)).map(|p| p * size..((p + 1) * size).min(n)).collect()
+    }
+
+    /// `X w`
+    pub(super) fn forward(&self, w: &[f64]) -> Vec<f64> {
+        let pieces = self.pieces();
+        let parts = parallel::map(self.threads, pieces.len(), |p| {
+            let mut out = vec![0.0; pieces[p].len()];
+            let base = self.constant.map_or(0.0, |c| c * w[self.x().columns()]);
+            match self.x() {
+                Matrix::F64(x) => dispatch(Dots {
+                    x: x.values(),
+                    centre: &self.centre,
+                    w: &w[..self.x().columns()],
+                    from: pieces[p].start,
+                    out: &mut out,
+                }),
+                Matrix::F32(x) => dispatch(Dots {
+                    x: x.values(),
+                    centre: &self.centre,
+                    w: &w[..self.x().columns()],
+                    from: pieces[p].start,
+                    out: &mut out,
+                }),
+                Matrix::Sparse(x) => {
+                    for (row, out) in pieces[p].clone().zip(&mut out) {
+                        let (indices, values) = x.row(row);
+                        *out = indices.iter().zip(values).map(|(&j, v)| w[j] * v).sum();
+                    }
+                }
+            }
+            out.iter_mut().for_each(|out| *out += base);
+            out
+        });
+        parts.concat()
+    }
+
+    /// `X' v`; rows with `v = 0` are not read.
+    pub(super) fn backward(&self, v: &[f64]) -> Vec<f64> {
+        let [mut up, down] = self.backward_sides(v);
+        up.iter_mut().zip(down).for_each(|(up, down)| *up += down);
+        up
+    }
+
+    /// `X' v` in two parts: from the rows with positive `v`, and from those with negative `v`. One pass serves both.
+    pub(super) fn backward_sides(&self, v: &[f64]) -> [Vec<f64>; 2] {
+        let (pieces, d) = (self.pieces(), self.x().columns());
+        let parts = parallel::map(self.threads, pieces.len(), |p| {
+            let (mut up, mut down) = (vec![0.0; d], vec![0.0; d]);
+            let (v, from, centre) = (&v[pieces[p].clone()], pieces[p].start, &self.centre[..]);
+            match self.x() {
+                Matrix::F64(x) => dispatch(Sums { x: x.values(), centre, v, from, up: &mut up, down: &mut down }),
+                Matrix::F32(x) => dispatch(Sums { x: x.values(), centre, v, from, up: &mut up, down: &mut down }),
+                Matrix::Sparse(x) => {
+                    for (row, &v) in pieces[p].clone().zip(v).filter(|(_, v)| **v != 0.0) {
+                        let (indices, values) = x.row(row);
+                        let out = if v > 0.0 { &mut up } else { &mut down };
+                        indices.iter().zip(values).for_each(|(&j, x)| out[j] += v * x);
+                    }
+                }
+            }
+            [up, down]
+        });
+        let mut total = [vec![0.0; d], vec![0.0; d]];
+        for part in parts {
+            for (total, part) in total.iter_mut().zip(part) {
+                total.iter_mut().zip(part).for_each(|(total, value)| *total += value);
+            }
+        }
+        if let Some(constant) = self.constant {
+            let sum = |side: fn(f64) -> f64| constant * v.iter().map(|&v| side(v)).sum::<f64>();
+            total[0].push(sum(|v| v.max(0.0)));
+            total[1].push(sum(|v| v.min(0.0)));
+        }
+        total
+    }
+
+    /// `sum_i h_i z_i z_i'` with `z_i` the row, and a 1 after it where `bias`.
+    pub(super) fn gram(&self, h: &[f64], bias: bool) -> Vec<f64> {
+        let size = self.columns() + usize::from(bias);
+        if let Matrix::Sparse(x) = self.x() {
+            return self.sparse_gram(x, h, bias, size);
+        }
+        let fetch = |rows: &[usize], block: &mut [f64]| {
+            for (&row, to) in rows.iter().zip(block.chunks_exact_mut(size)) {
+                self.copy_row(row, to);
+                if bias {
+                    to[size - 1] = 1.0;
+                }
+            }
+        };
+        let threads = if self.rows() * self.x().columns() < WORTH_THREADS { 1 } else { self.threads };
+        weighted_gram(self.rows(), size, |i| h[i], fetch, threads)
+    }
+
+    fn sparse_gram(&self, x: &crate::data::Csr<'_>, h: &[f64], bias: bool, size: usize) -> Vec<f64> {
+        let mut gram = vec![0.0; size * size];
+        let mut row: Vec<(usize, f64)> = Vec::new();
+        for (i, &h) in h.iter().enumerate().filter(|(_, h)| **h != 0.0) {
+            let (indices, values) = x.row(i);
+            row.clear();
+            row.extend(indices.iter().copied().zip(values.iter().copied()));
+            row.extend(self.constant.map(|c| (x.columns(), c)));
+            row.extend(bias.then_some((size - 1, 1.0)));
+            for (place, &(j, a)) in row.iter().enumerate() {
+                let line = &mut gram[j * size..(j + 1) * size];
+                row[..=place].iter().for_each(|&(k, b)| line[k] += h * a * b);
+            }
+        }
+        crate::linalg::mirror(&mut gram, size);
+        gram
+    }
+
+    /// Writes one row, centred, with its constant, into the start of `to`.
+    pub(super) fn copy_row(&self, row: usize, to: &mut [f64]) {
+        let d = self.x().columns();
+        match self.x() {
+            Matrix::F64(x) if !self.centre.is_empty() => {
+                to.iter_mut().zip(x.row(row)).zip(&self.centre).for_each(|((to, x), m)| *to = x - m);
+            }
+            Matrix::F64(x) => to[..d].copy_from_slice(x.row(row)),
+            _ => {
+                self.x().copy_row(row, &mut to[..d]);
+                to.iter_mut().zip(&self.centre).for_each(|(to, m)| *to -= m);
+            }
+        }
+        if let Some(constant) = self.constant {
+            to[d] = constant;
+        }
+    }
+
+    /// Some rows as a dense table of their own, centred and with the constant column.
+    pub(super) fn gather(&self, rows: &[usize]) -> Table<'static> {
+        let d = self.columns();
+        let mut values = vec![0.0; rows.len() * d];
+        values.chunks_exact_mut(d.max(1)).zip(rows).for_each(|(to, &row)| self.copy_row(row, to));
+        Table::plain(Matrix::dense(values, rows.len(), d).expect("as many values as it says"), self.threads)
+    }
+
+    /// Some columns as a table of their own, centred (where the table is).
+    pub(super) fn columns_of(&self, columns: &[usize]) -> Table<'static> {
+        let (n, size) = (self.rows(), columns.len());
+        let matrix = if let Matrix::Sparse(x) = self.x() {
+            let mut place = vec![usize::MAX; self.columns()];
+            columns.iter().enumerate().for_each(|(k, &j)| place[j] = k);
+            let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+            for i in 0..n {
+                let (row, row_values) = x.row(i);
+                let constant = self.constant.map(|c| (x.columns(), c));
+                for (j, v) in row.iter().copied().zip(row_values.iter().copied()).chain(constant) {
+                    if place[j] != usize::MAX {
+                        indices.push(place[j]);
+                        values.push(v);
+                    }
+                }
+                offsets.push(indices.len());
+            }
+            crate::data::Csr::new(offsets, indices, values, size).map(Matrix::Sparse)
+        } else {
+            let mut row = vec![0.0; self.columns()];
+            let mut values = Vec::with_capacity(n * size);
+            for i in 0..n {
+                self.copy_row(i, &mut row);
+                values.extend(columns.iter().map(|&j| row[j]));
+            }
+            Matrix::dense(values, n, size)
+        };
+        Table::plain(matrix.expect("rows were well formed"), self.threads)
+    }
+}
+
+fn dispatch<J: Job<f64, Output = ()>>(job: J) {
+    f64::dispatch(Isa::detect(), job);
+}
+
+/// Values summed side by side.
+const LANES: usize = 16;
+
+struct Dots<'a, E> {
+    x: &'a [E],
+    centre: &'a [f64],
+    w: &'a [f64],
+    from: usize,
+    out: &'a mut [f64],
+}
+
+impl<E: Copy + Into<f64>> Job<f64> for Dots<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, _: S) {
+        let (d, w) = (self.w.len(), self.w);
+        let zeros = vec![0.0; if self.centre.is_empty() { d } else { 0 }];
+        let centre = if self.centre.is_empty() { &zeros[..] } else { self.centre };
+        for (out, row) in self.out.iter_mut().zip(self.x[self.from * d..].chunks_exact(d.max(1))) {
+            let mut sums = [0.0; LANES];
+            let ((xs, x_rest), (ms, m_rest), (ws, w_rest)) =
+                (row.as_chunks::<LANES>(), centre.as_chunks::<LANES>(), w.as_chunks::<LANES>());
+            for ((x, m), w) in xs.iter().zip(ms).zip(ws) {
+                for k in 0..LANES {
+                    let value: f64 = x[k].into();
+                    sums[k] += (value - m[k]) * w[k];
+                }
+            }
+            let mut total = 0.0;
+            for ((x, m), w) in x_rest.iter().zip(m_rest).zip(w_rest) {
+                let value: f64 = (*x).into();
+                total += (value - m) * w;
+            }
+            *out = total + sums.iter().sum::<f64>();
+        }
+    }
+}
+
+struct Sums<'a, E> {
+    x: &'a [E],
+    centre: &'a [f64],
+    v: &'a [f64],
+    from: usize,
+    up: &'a mut [f64],
+    down: &'a mut [f64],
+}
+
+impl<E: Copy + Into<f64>> Job<f64> for Sums<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, _: S) {
+        let d = self.up.len();
+        let zeros = vec![0.0; if self.centre.is_empty() { d } else { 0 }];
+        let centre = if self.centre.is_empty() { &zeros[..] } else { self.centre };
+        for (&v, row) in self.v.iter().zip(self.x[self.from * d..].chunks_exact(d.max(1))) {
+            if v == 0.0 {
+                continue;
+            }
+            let out = if v > 0.0 { &mut *self.up } else { &mut *self.down };
+            for ((out, x), m) in out.iter_mut().zip(row).zip(centre) {
+                let value: f64 = (*x).into();
+                *out += v * (value - m);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Linear regression with a tube: `min 1/2 |w|^2 + C sum_i weight_i loss(|y_i - x_i'w - b| - epsilon)`.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::{LinearMachine, WarmStart, report};
+use crate::check;
+use crate::data::{Dataset, Matrix};
+use crate::error::Result;
+use crate::observe::Context;
+use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regulariser, solve_linear};
+use crate::svm::learner::{FitReport, Learner, Model};
+
+/// Parameters of a linear regressor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinearSvr {
+    /// The price of one unit of loss.
+    pub c: f64,
+    /// Errors up to this size are free.
+    pub epsilon: f64,
+    /// Errors beyond it are priced by their size or by their square.
+    pub loss: LinearLoss,
+    /// How the bias is treated.
+    pub bias: Bias,
+    /// The relative duality gap to reach.
+    pub tolerance: f64,
+}
+
+impl Default for LinearSvr {
+    fn default() -> Self {
+        Self { c: 1.0, epsilon: 0.0, loss: LinearLoss::Absolute, bias: Bias::Free, tolerance: 1e-4 }
+    }
+}
+
+impl LinearSvr {
+    /// Learns from `data`, beginning at the solution of an earlier fit and leaving the new one there.
+    pub fn fit_warm(&self, data: &Dataset<'_>, warm: &mut WarmStart, context: &Context<'_>) -> Result<LinearSvrModel> {
+        let start = Instant::now();
+        self.validate()?;
+        data.validate()?;
+        let target = data.expect_real()?;
+        let prices: Vec<f64> = data.weights_or_ones().iter().map(|w| w * self.c).collect();
+        let problem = LinearProblem {
+            x: &data.x,
+            target,
+            up: &prices,
+            down: &prices,
+            tube: self.epsilon,
+            loss: self.loss,
+            regulariser: Regulariser::L2,
+            bias: self.bias,
+        };
+        let solution = solve_linear(&problem, self.tolerance, warm.starts.first(), context)?;
+        let rows = prices.iter().filter(|&&c| c > 0.0).count();
+        *warm = WarmStart::keep(std::slice::from_ref(&solution));
+        let report = report(std::slice::from_ref(&solution)).finish(start, rows);
+        let machine = LinearMachine { weights: solution.weights, biases: vec![solution.bias], features: data.x.columns() };
+        Ok(LinearSvrModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
+    }
+}
+
+impl Learner for LinearSvr {
+    type Model = LinearSvrModel;
+
+    fn validate(&self) -> Result<()> {
+        check::positive("LinearSvr", "c", self.c)?;
+        check::not_negative("LinearSvr", "epsilon", self.epsilon)?;
+        check::positive("LinearSvr", "tolerance", self.tolerance)?;
+        if let Bias::Column(value) = self.bias {
+            check::positive("LinearSvr", "bias column", value)?;
+        }
+        Ok(())
+    }
+
+    fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<LinearSvrModel> {
+        self.fit_warm(data, &mut WarmStart::default(), context)
+    }
+}
+
+/// A fitted linear regressor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearSvrModel {
+    /// What it was fitted with.
+    pub parameters: LinearSvr,
+    /// The machine; its one output is the prediction.
+    pub machine: LinearMachine,
+    /// Feature names, where the training table had them.
+    pub feature_names: Option<Vec<String>>,
+    /// How the fit went.
+    pub report: FitReport,
+}
+
+impl Model for LinearSvrModel {
+    type Prediction = Vec<f64>;
+
+    fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    fn features(&self) -> usize {
+        self.machine.features
+    }
+
+    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.check_input(x)?;
+        Ok(self.machine.evaluate(x, context))
+    }
+
+    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.decision_values_in(x, context)
+    }
+}
