@@ -6,6 +6,7 @@
 mod arrays;
 mod border;
 mod errors;
+mod front;
 mod generate;
 mod models;
 mod search;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 /// Native part of `boulevard`; not meant to be used directly.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::front::{front, front_alphas, select};
     #[pymodule_export]
     use super::generate::generate;
     #[pymodule_export]

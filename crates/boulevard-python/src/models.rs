@@ -7,7 +7,8 @@ use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Gamma;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
+use boulevard::methods::pareto::ParetoSvc;
+use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, SvcModel, Svr};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -29,7 +30,17 @@ fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
         AnyModel::Svc(model) => Ok(&model.machine),
         AnyModel::Svr(model) => Ok(&model.machine),
         AnyModel::OneClass(model) => Ok(&model.machine),
+        AnyModel::Pareto(model) => Ok(&model.classifier.machine),
         other => Err(PyValueError::new_err(format!("a model of kind `{}` is not one kernel machine", other.kind()))),
+    }
+}
+
+/// The classifier in a model, where it is one: of a front, the picked point.
+pub fn classifier(model: &AnyModel) -> Option<&SvcModel> {
+    match model {
+        AnyModel::Svc(model) => Some(model),
+        AnyModel::Pareto(model) => Some(&model.classifier),
+        _ => None,
     }
 }
 
@@ -39,6 +50,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::Pareto(model) => model.classifier.raw_values(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -47,6 +59,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
 fn decision_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     match model {
         AnyModel::Svc(model) => model.decision_values_in(x, context),
+        AnyModel::Pareto(model) => model.decision_values_in(x, context),
         _ => raw_values(model, x, context),
     }
 }
@@ -87,6 +100,10 @@ pub fn fit<'py>(
         "one_class" => {
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
+        }
+        "pareto" => {
+            let learner: ParetoSvc = read(parameters)?;
+            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Pareto))
         }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
@@ -129,7 +146,7 @@ impl Model {
     }
 
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
-    fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
+    pub fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -190,6 +207,10 @@ impl Model {
             parts.set_item("seconds", report.seconds)?;
             parts.set_item("status", report.stop.code())?;
             match any {
+                AnyModel::Pareto(model) => {
+                    parts.set_item("counts", int32(py, &model.classifier.support_counts))?;
+                    parts.set_item("iterations", report.iterations)?;
+                }
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
@@ -238,10 +259,7 @@ impl Model {
     /// Class names, for classifiers.
     #[getter]
     fn classes(&self) -> Option<Vec<String>> {
-        self.look(|any| match any {
-            AnyModel::Svc(model) => Some(model.classes.clone()),
-            _ => None,
-        })
+        self.look(|any| classifier(any).map(|model| model.classes.clone()))
     }
 
     /// The parameters it was fitted with, as JSON.
@@ -251,6 +269,7 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::Pareto(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -273,9 +292,9 @@ impl Model {
     /// Class codes of a classifier.
     fn codes<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let (values, _) = self.judge(py, x, threads, decision_values)?;
-        let codes = self.look(|any| match any {
-            AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
-            _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
+        let codes = self.look(|any| match classifier(any) {
+            Some(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            None => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
     }
@@ -283,17 +302,14 @@ impl Model {
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
-        self.look(|any| matches!(any, AnyModel::Svc(model) if model.calibration.is_some()))
+        self.look(|any| classifier(any).is_some_and(|model| model.calibration.is_some()))
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.
     #[getter]
     #[allow(clippy::type_complexity)]
     fn sigmoids<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let sigmoids = self.look(|any| match any {
-            AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
-            _ => None,
-        })?;
+        let sigmoids = self.look(|any| classifier(any)?.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()))?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
         Some((a.into_pyarray(py), b.into_pyarray(py)))
     }
@@ -313,30 +329,27 @@ impl Model {
         let data = dataset(py, &held, Some(y), Some(names), weights)?;
         let limits = Limits { threads, time: None, memory, progress: None };
         let large = data.len().saturating_mul(data.len()) >= LARGE;
-        let mut model = self.look(|any| match any {
-            AnyModel::Svc(model) => Some(model.clone()),
-            _ => None,
-        });
+        let mut model = self.look(AnyModel::clone);
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
-            if let Some(model) = &mut model {
-                model.calibrate_in(&data, context)?;
+            match &mut model {
+                AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::Pareto(model) => model.calibrate_in(&data, context)?,
+                _ => {}
             }
             Ok(model)
         })?;
         if let Some(raised) = raised {
             return Err(raised);
         }
-        if let Some(model) = calibrated {
-            *self.any.write().unwrap_or_else(PoisonError::into_inner) = AnyModel::Svc(model);
-        }
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = calibrated;
         Ok(())
     }
 
     /// Class probabilities, one column per class.
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
-            AnyModel::Svc(model) => model.probabilities(x, context),
-            _ => Err(Error::data("only classifiers have probabilities")),
+        let (values, rows) = self.judge(py, x, threads, |any, x, context| match classifier(any) {
+            Some(model) => model.probabilities(x, context),
+            None => Err(Error::data("only classifiers have probabilities")),
         })?;
         table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))
     }

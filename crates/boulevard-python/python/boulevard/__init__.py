@@ -15,6 +15,7 @@ from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
 from ._one_class import OneClassSVM
+from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "ParetoSVC",
     "__version__",
     "datasets",
     "exceptions",

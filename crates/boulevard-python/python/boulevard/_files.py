@@ -9,6 +9,7 @@ from . import _core
 from ._classification import SVC, NuSVC
 from ._kernel_estimator import KERNELS
 from ._one_class import OneClassSVM
+from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
 from .exceptions import FileFormatError
 
@@ -41,6 +42,8 @@ def load(path):
     """
     model = _core.Model.load(os.fspath(path))
     given = json.loads(model.parameters)
+    if model.kind == "pareto":
+        return ParetoSVC._from_native(model, given, _labels(model.classes))
     estimator = _estimator(model.kind, given, path)
     parts = model.parts()
     estimator._native = model
