@@ -5,9 +5,9 @@ use std::sync::{PoisonError, RwLock};
 
 use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Gamma;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::methods::pareto::ParetoSvc;
 use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, SvcModel, Svr};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2};

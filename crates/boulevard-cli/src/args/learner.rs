@@ -4,6 +4,8 @@ use boulevard::kernel::Gamma;
 use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 
+use super::pareto::ParetoArgs;
+
 /// The methods. To add one: a name here, a file with its fit in `learner/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MethodName {
@@ -20,6 +22,8 @@ pub enum MethodName {
     OneClass,
     /// Without a kernel, for many rows or columns: classification, or regression with an epsilon-insensitive loss
     Linear,
+    /// Every trade-off between margin and error at once, and a choice among them
+    Pareto,
 }
 
 impl MethodName {
@@ -32,6 +36,7 @@ impl MethodName {
             Self::NuSvr => "nu-svr",
             Self::OneClass => "one-class",
             Self::Linear => "linear",
+            Self::Pareto => "pareto",
         }
     }
 }
@@ -91,6 +96,15 @@ pub enum RegulariserName {
     L2,
     /// The sum of absolute values: many weights become zero
     L1,
+}
+
+/// Whether, or how, machines have an intercept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BiasName {
+    /// None: two objectives (pareto)
+    None,
+    /// The balance of both classes is a third objective; exact points keep it (pareto)
+    Objective,
 }
 
 /// What columns are brought to before learning.
@@ -169,6 +183,11 @@ pub struct LearnerArgs {
     /// Seed of everything that is drawn at random
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
+    /// Intercept (pareto) [default: none]
+    #[arg(long, value_name = "HOW")]
+    pub bias: Option<BiasName>,
+    #[command(flatten)]
+    pub pareto: ParetoArgs,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {

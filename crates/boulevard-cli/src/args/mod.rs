@@ -2,11 +2,13 @@
 
 mod data;
 mod learner;
+mod pareto;
 mod run;
 mod verbs;
 
 pub use data::DataArgs;
-pub use learner::{KernelName, LearnerArgs, LossName, MethodName, MulticlassName, RegulariserName, ScaleName};
+pub use learner::{BiasName, KernelName, LearnerArgs, LossName, MethodName, MulticlassName, RegulariserName, ScaleName};
+pub use pareto::{CrossoverName, ModeName, MutationName, VariantName};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

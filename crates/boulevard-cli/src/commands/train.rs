@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use boulevard::data::{Dataset, Target};
 use boulevard::metrics::regression;
 use boulevard::observe::{Context, StopReason};
+use boulevard::persist::AnyModel;
 use serde_json::json;
 
 use crate::Outcome;
@@ -11,7 +12,7 @@ use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
-use crate::report::{complain, describe, html, number, picture, print, print_json};
+use crate::report::{complain, describe, front, html, number, picture, print, print_json};
 use crate::{columns, data, files, folds};
 
 /// Training rows times support vectors up to which the training error is worth its time.
@@ -47,6 +48,9 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
     } else {
         let mut text = format!("data: {} ({})\n", args.data.display(), data::in_words(&data));
         text.push_str(&describe::text(&describe::facts(&fitted)));
+        if let AnyModel::Pareto(model) = &fitted.model {
+            text.push_str(&format!("\n{}\n", front::table(model).text()));
+        }
         if let Some(error) = error {
             text.push_str(&training_line(&data.target, error));
         }
@@ -115,6 +119,9 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
         table.row([name, value]);
     }
     let mut body = format!("<p class=\"soft\">{}: {}</p>\n", html::escape(name), html::escape(&data::in_words(data))) + &table.html();
+    if let AnyModel::Pareto(model) = &fitted.model {
+        body.push_str(&front::section(model));
+    }
     if let Some(figure) = map(fitted, data)? {
         body.push_str(&html::cards(&figure));
     }
@@ -156,10 +163,10 @@ pub fn map(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
 }
 
 fn support_rows(fitted: &Fitted) -> std::collections::HashSet<usize> {
-    use boulevard::persist::AnyModel;
     match &fitted.model {
         AnyModel::Svc(model) => model.machine.support.iter().copied().collect(),
         AnyModel::OneClass(model) => model.machine.support.iter().copied().collect(),
+        AnyModel::Pareto(model) => model.classifier.machine.support.iter().copied().collect(),
         _ => Default::default(),
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use boulevard::svm::{Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 
 use super::kernel::{self, kernel};
-use super::{Recipe, linear};
+use super::{Recipe, linear, pareto};
 use crate::args::{KernelName, LearnerArgs, MethodName, MulticlassName};
 
 /// The learner for a method.
@@ -44,12 +44,13 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
         MethodName::Linear => return linear::recipe(args),
+        MethodName::Pareto => return pareto::recipe(args),
     })
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{Linear, NuSvc, NuSvr, OneClass, Svc, Svr};
+    use MethodName::{Linear, NuSvc, NuSvr, OneClass, Pareto, Svc, Svr};
     let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear));
     let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
     let facts = [
@@ -64,9 +65,9 @@ pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &
         (kernel, !linear, "kernel (with gamma, degree, coef0)", "the kernel machines"),
         (args.cache_size.is_some(), !linear, "cache-size", "the kernel machines"),
         (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines; --max-time limits any fit"),
-        (args.no_shrinking, !linear, "no-shrinking", "the kernel machines"),
-        (args.no_polish, !linear, "no-polish", "the kernel machines"),
-        (args.calibrate, classifies, "calibrate", "svc, nu-svc and linear"),
+        (args.no_shrinking, !linear && method != Pareto, "no-shrinking", "the kernel machines"),
+        (args.no_polish, !linear && method != Pareto, "no-polish", "the kernel machines"),
+        (args.calibrate, classifies || method == Pareto, "calibrate", "svc, nu-svc, linear and pareto"),
     ];
     facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
 }

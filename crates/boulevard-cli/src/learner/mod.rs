@@ -5,11 +5,13 @@
 mod kernel;
 mod linear;
 mod machine;
+mod pareto;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::Kernel;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
@@ -25,6 +27,7 @@ pub enum Recipe {
     OneClass(OneClass),
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
+    Pareto(ParetoSvc),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -38,7 +41,7 @@ pub struct Plan {
 impl Plan {
     /// Checks the flags for one method.
     pub fn new(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let misplaced = machine::misplaced(method, args);
+        let misplaced = misplaced(method, args);
         if let Some((flag, belongs)) = misplaced.first() {
             bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", method.text());
         }
@@ -47,7 +50,7 @@ impl Plan {
 
     /// Plans for several methods. A flag must apply to at least one of them.
     pub fn several(methods: &[MethodName], args: &LearnerArgs) -> Result<Vec<Self>> {
-        let all: Vec<_> = methods.iter().map(|&method| machine::misplaced(method, args)).collect();
+        let all: Vec<_> = methods.iter().map(|&method| misplaced(method, args)).collect();
         if let Some((first, rest)) = all.split_first()
             && let Some((flag, belongs)) = first.iter().find(|item| rest.iter().all(|other| other.contains(item)))
         {
@@ -75,7 +78,7 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) | Recipe::LinearSvc(_) => TargetKind::Classes,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Pareto(_) => TargetKind::Classes,
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
         }
@@ -86,6 +89,7 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Pareto(front) => &front.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
         }
     }
@@ -96,6 +100,7 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Pareto(front) => &mut front.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
         })
     }
@@ -112,6 +117,13 @@ impl Plan {
     }
 }
 
+/// Flags given that the method does not have, with those that do.
+fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
+    let mut all = machine::misplaced(method, args);
+    all.extend(pareto::misplaced(method, args));
+    all
+}
+
 /// The scaled table. A sparse one whose zeros move becomes dense: the user asked for it, and the file was read whole.
 pub fn apply(scaler: &Scaler, x: &Matrix<'_>) -> boulevard::Result<Matrix<'static>> {
     if x.is_sparse() && !scaler.keeps_zeros() { scaler.transform(&x.to_dense()) } else { scaler.transform(x) }
@@ -125,6 +137,7 @@ impl Recipe {
             Self::OneClass(one) => one.validate(),
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
+            Self::Pareto(front) => front.validate(),
         }
     }
 
@@ -135,6 +148,7 @@ impl Recipe {
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
+            Self::Pareto(front) => front.fit_in(data, context)?.into(),
         })
     }
 }

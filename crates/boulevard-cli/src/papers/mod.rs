@@ -4,6 +4,7 @@
 //! the published numbers and writes the results.
 
 mod esvm;
+mod evo;
 pub mod ida;
 mod state;
 
@@ -17,7 +18,12 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2]
+    vec![esvm::TABLE_2, evo::FIGURE_1]
+}
+
+/// Pictures of one row, for tables that stand for a figure.
+pub fn figures(spec: &Spec, bench: &Bench<'_>, row: &str) -> Result<String> {
+    if spec.name == evo::FIGURE_1.name { evo::figures(bench, row) } else { Ok(String::new()) }
 }
 
 /// A table that can be regenerated.

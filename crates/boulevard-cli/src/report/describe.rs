@@ -7,8 +7,8 @@ use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
-use super::linear;
 use super::number::{g, seconds};
+use super::{front, linear};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -71,6 +71,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         }
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::Pareto(model) => front::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -129,7 +130,7 @@ pub fn stop(stop: StopReason) -> &'static str {
     }
 }
 
-fn share(part: usize, whole: usize) -> String {
+pub fn share(part: usize, whole: usize) -> String {
     if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }
 }
 
@@ -176,9 +177,10 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
+        AnyModel::Pareto(m) => (json!(m.parameters), json!(m.kernel), json!(m.classes), json!(m.classifier.support_counts)),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
-    json!({
+    let mut value = json!({
         "kind": fitted.model.kind(),
         "parameters": parameters,
         "kernel": kernel,
@@ -189,5 +191,9 @@ pub fn json(fitted: &Fitted) -> Value {
         "support_vectors": fitted.support(),
         "support_per_class": support,
         "fit": json!(report),
-    })
+    });
+    if let AnyModel::Pareto(model) = &fitted.model {
+        value["front"] = front::json(model);
+    }
+    value
 }

@@ -1,6 +1,7 @@
 //! What people and machines read: text tables, numbers, JSON, and HTML pages with pictures.
 
 pub mod describe;
+pub mod front;
 pub mod html;
 mod linear;
 pub mod number;

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
-use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 use crate::methods::pareto::ParetoModel;
+use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
 ///
