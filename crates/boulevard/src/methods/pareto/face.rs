@@ -46,7 +46,10 @@ pub(super) fn descend(rows: &dyn KernelRows<f64>, largest: f64, point: &mut Poin
     if free.len() > MOST_FREE {
         return Outcome::NoFactor;
     }
-    let Some(mut face) = RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, point)) else { return Outcome::NoFactor };
+    let face = RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 0.0, point));
+    // A kernel may be positive only where the sums are kept (the multiquadric, with balanced classes): there a constant changes nothing.
+    let shifted = || RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 2.0, point));
+    let Some(mut face) = face.or_else(shifted) else { return Outcome::NoFactor };
     let before: Vec<f64> = free.iter().map(|&i| point.alpha[i]).collect();
     let mut values = before.clone();
     face.walk(&mut values);
@@ -92,7 +95,9 @@ struct Face {
 }
 
 impl Face {
-    fn new(rows: &dyn KernelRows<f64>, free: &[usize], ridge: f64, point: &Point<'_>) -> Option<Self> {
+    /// `shift`, in units of the largest value, is added to values within a side and taken from those between sides: steps that keep
+    /// both sums do not notice.
+    fn new(rows: &dyn KernelRows<f64>, free: &[usize], ridge: f64, shift: f64, point: &Point<'_>) -> Option<Self> {
         let (m, n) = (free.len(), point.alpha.len());
         let mut factor = vec![0.0; m * m];
         let mut buffer = Vec::new();
@@ -107,6 +112,13 @@ impl Face {
             };
             row.iter_mut().zip(&free[..=f]).for_each(|(to, &i)| *to = full[i]);
             row[f] += ridge;
+        }
+        if shift > 0.0 {
+            let size = shift * factor.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+            for (f, row) in factor.chunks_exact_mut(m).enumerate() {
+                let side = point.sides[free[f]];
+                row.iter_mut().zip(&free[..=f]).for_each(|(value, &i)| *value += if point.sides[i] == side { size } else { -size });
+            }
         }
         linalg::cholesky(&mut factor, m).then(|| Self {
             factor,
