@@ -96,6 +96,12 @@ impl Fitted {
                 let values = model.predict_in(&x, context)?;
                 Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
             }
+            AnyModel::Pareto(front) => {
+                let model = &front.classifier;
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
             AnyModel::OneClass(model) => {
                 let decisions = model.decision_values_in(&x, context)?;
                 let codes = decisions.iter().map(|&value| u32::from(value >= 0.0)).collect();
@@ -141,6 +147,7 @@ impl Fitted {
     pub fn classifier(&self, purpose: &str) -> Result<&SvcModel> {
         match &self.model {
             AnyModel::Svc(model) => Ok(model),
+            AnyModel::Pareto(model) => Ok(&model.classifier),
             other => bail!("{purpose} needs a classifier, and this model is of kind `{}`", other.kind()),
         }
     }
@@ -162,6 +169,7 @@ impl Fitted {
             AnyModel::OneClass(model) => model.machine.len(),
             AnyModel::MultiTaskSelection(model) => model.coefficients.iter().flatten().filter(|value| **value != 0.0).count(),
             AnyModel::Boosted(model) => model.support_vectors(),
+            AnyModel::Pareto(model) => model.classifier.machine.len(),
             _ => 0,
         }
     }
@@ -203,6 +211,7 @@ pub fn is_precomputed(model: &AnyModel) -> bool {
         AnyModel::Svc(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::Svr(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::OneClass(model) => model.machine.kernel == Kernel::Precomputed,
+        AnyModel::Pareto(model) => model.kernel == Kernel::Precomputed,
         _ => false,
     }
 }

@@ -7,6 +7,7 @@ mod arrays;
 mod boosted;
 mod border;
 mod errors;
+mod front;
 mod generate;
 mod models;
 mod search;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 /// Native part of `boulevard`; not meant to be used directly.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::front::{front, front_alphas, select};
     #[pymodule_export]
     use super::generate::generate;
     #[pymodule_export]

@@ -6,9 +6,12 @@ use std::sync::{PoisonError, RwLock};
 use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
 use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
+use boulevard::svm::{
+    FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, SvcModel, Svr,
+};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -32,7 +35,17 @@ fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
         AnyModel::Svc(model) => Ok(&model.machine),
         AnyModel::Svr(model) => Ok(&model.machine),
         AnyModel::OneClass(model) => Ok(&model.machine),
+        AnyModel::Pareto(model) => Ok(&model.classifier.machine),
         other => Err(PyValueError::new_err(format!("a model of kind `{}` is not one kernel machine", other.kind()))),
+    }
+}
+
+/// The classifier in a model, where it is one: of a front, the picked point.
+pub fn classifier(model: &AnyModel) -> Option<&SvcModel> {
+    match model {
+        AnyModel::Svc(model) => Some(model),
+        AnyModel::Pareto(model) => Some(&model.classifier),
+        _ => None,
     }
 }
 
@@ -46,6 +59,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
         AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
         AnyModel::Boosted(model) => model.decision_values_in(x, context),
+        AnyModel::Pareto(model) => model.classifier.raw_values(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -77,6 +91,7 @@ pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -
 fn decision_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     match model {
         AnyModel::Svc(model) => model.decision_values_in(x, context),
+        AnyModel::Pareto(model) => model.decision_values_in(x, context),
         _ => raw_values(model, x, context),
     }
 }
@@ -129,6 +144,10 @@ pub fn fit<'py>(
         "boosted" => {
             let learner: BoostedSvc = read(parameters)?;
             border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Boosted))
+        }
+        "pareto" => {
+            let learner: ParetoSvc = read(parameters)?;
+            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Pareto))
         }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
@@ -248,6 +267,10 @@ impl Model {
             parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
             parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
             match any {
+                AnyModel::Pareto(model) => {
+                    parts.set_item("counts", int32(py, &model.classifier.support_counts))?;
+                    parts.set_item("iterations", report.iterations)?;
+                }
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
@@ -295,6 +318,7 @@ impl Model {
     fn classes(&self) -> Option<Vec<String>> {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::Pareto(model) => Some(model.classes.clone()),
             AnyModel::LinearSvc(model) => Some(model.classes.clone()),
             AnyModel::Boosted(model) => Some(model.names.clone()),
             _ => None,
@@ -312,6 +336,7 @@ impl Model {
             AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
             AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
             AnyModel::Boosted(model) => serde_json::to_string(&model.parameters),
+            AnyModel::Pareto(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -337,6 +362,7 @@ impl Model {
         let codes = self.look(|any| match any {
             AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::Pareto(model) => model.classifier.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
@@ -359,6 +385,7 @@ impl Model {
             AnyModel::LinearSvc(model) => model.calibration.is_some(),
             AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
             AnyModel::Boosted(model) => model.calibration.is_some(),
+            AnyModel::Pareto(model) => model.classifier.calibration.is_some(),
             _ => false,
         })
     }
@@ -370,6 +397,7 @@ impl Model {
         let sigmoids = self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
             AnyModel::LinearSvc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            AnyModel::Pareto(model) => model.classifier.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
             _ => None,
         })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
@@ -397,6 +425,7 @@ impl Model {
                 AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
                 AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
                 AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
+                AnyModel::Pareto(model) => model.calibrate_in(&data, context)?,
                 other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
             }
             Ok(model)
@@ -415,6 +444,7 @@ impl Model {
             AnyModel::LinearSvc(model) => model.probabilities(x, context),
             AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
             AnyModel::Boosted(model) => model.probabilities(x, context),
+            AnyModel::Pareto(model) => model.classifier.probabilities(x, context),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
         let columns = values.len().checked_div(rows).unwrap_or(1);

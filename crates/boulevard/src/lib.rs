@@ -43,6 +43,7 @@ pub mod prelude {
     pub use crate::kernel::{Gamma, Kernel};
     pub use crate::methods::boosted::{BoostedModel, BoostedSvc};
     pub use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
+    pub use crate::methods::pareto::{ParetoModel, ParetoSvc};
     pub use crate::observe::{Context, StopReason};
     pub use crate::svm::{
         ClassWeight, Learner, LinearSvc, LinearSvr, Model, Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube,

@@ -5,6 +5,7 @@ use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 
 use super::boost::BoostArgs;
+use super::pareto::ParetoArgs;
 
 /// The methods. To add one: a name here, a file with its fit in `learner/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -26,6 +27,8 @@ pub enum MethodName {
     Select,
     /// Boosted machines for rare labels and classes; --labels a,b,c for several labels per row
     Boost,
+    /// Every trade-off between margin and error at once, and a choice among them
+    Pareto,
 }
 
 impl MethodName {
@@ -40,6 +43,7 @@ impl MethodName {
             Self::Linear => "linear",
             Self::Select => "select",
             Self::Boost => "boost",
+            Self::Pareto => "pareto",
         }
     }
 }
@@ -122,13 +126,17 @@ pub enum SelectName {
     Kernels,
 }
 
-/// The prior of a bias.
+/// How the bias is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BiasName {
-    /// Gaussian around zero
+    /// Gaussian around zero (select)
     Gaussian,
-    /// Any bias is as good as another
+    /// Any bias is as good as another (select)
     Flat,
+    /// None: two objectives (pareto)
+    None,
+    /// The balance of both classes is a third objective; exact points keep it (pareto)
+    Objective,
 }
 
 /// The prior of a regression margin.
@@ -210,8 +218,8 @@ pub struct LearnerArgs {
     /// Its logarithm, from -700 to 0; wins over --rho (select)
     #[arg(long, value_name = "LN_RHO", allow_negative_numbers = true)]
     pub ln_rho: Option<f64>,
-    /// Prior of the bias (select) [default: gaussian]
-    #[arg(long, value_name = "PRIOR")]
+    /// The bias (select, pareto) [default: gaussian; pareto: none]
+    #[arg(long, value_name = "HOW")]
     pub bias: Option<BiasName>,
     /// Variance of a Gaussian bias (select) [default: 1]
     #[arg(long, value_name = "VARIANCE", allow_negative_numbers = true)]
@@ -239,6 +247,8 @@ pub struct LearnerArgs {
     pub seed: u64,
     #[command(flatten)]
     pub boost: BoostArgs,
+    #[command(flatten)]
+    pub pareto: ParetoArgs,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {

@@ -3,6 +3,7 @@
 mod boost;
 mod data;
 mod learner;
+mod pareto;
 mod run;
 mod verbs;
 
@@ -11,6 +12,7 @@ pub use data::DataArgs;
 pub use learner::{
     BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, RegulariserName, ScaleName, SelectName,
 };
+pub use pareto::{CrossoverName, ModeName, MutationName, VariantName};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

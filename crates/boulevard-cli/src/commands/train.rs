@@ -13,7 +13,7 @@ use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
-use crate::report::{complain, describe, html, number, picture, print, print_json, selection};
+use crate::report::{complain, describe, front, html, number, picture, print, print_json, selection};
 use crate::{columns, data, files, folds, report};
 
 /// Training rows times support vectors up to which the training error is worth its time.
@@ -59,6 +59,9 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
             text.push_str(&format!("labels: {line}\n"));
         }
         text.push_str(&describe::text(&describe::facts(&fitted)));
+        if let AnyModel::Pareto(model) = &fitted.model {
+            text.push_str(&format!("\n{}\n", front::table(model).text()));
+        }
         if let Some(error) = error {
             text.push_str(&training_line(&data.target, error));
         }
@@ -145,6 +148,9 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
             html::figure(&errors, "Errors over rounds.", captions[0]) + &html::figure(&heavy, "Weights over rounds.", captions[1]);
         body.push_str(&html::cards(&figures));
     }
+    if let AnyModel::Pareto(model) = &fitted.model {
+        body.push_str(&front::section(model));
+    }
     if let Some(figure) = map(fitted, data)? {
         body.push_str(&html::cards(&figure));
     }
@@ -194,6 +200,7 @@ fn support_rows(fitted: &Fitted) -> std::collections::HashSet<usize> {
     match &fitted.model {
         AnyModel::Svc(model) => model.machine.support.iter().copied().collect(),
         AnyModel::OneClass(model) => model.machine.support.iter().copied().collect(),
+        AnyModel::Pareto(model) => model.classifier.machine.support.iter().copied().collect(),
         _ => Default::default(),
     }
 }

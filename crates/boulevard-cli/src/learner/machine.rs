@@ -46,29 +46,31 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::Linear => return linear::recipe(args),
         MethodName::Select => bail!("--method select is not a kernel machine"),
         MethodName::Boost => return super::boost::recipe(args, solver),
+        MethodName::Pareto => return super::pareto::recipe(args),
     })
 }
 
 /// Flags given that the method does not have, with the methods that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
-    use MethodName::{Boost, Linear, NuSvc, NuSvr, OneClass, Select, Svc, Svr};
+    use MethodName::{Boost, Linear, NuSvc, NuSvr, OneClass, Pareto, Select, Svc, Svr};
     let machines: &[MethodName] = &[Svc, NuSvc, Svr, NuSvr, OneClass];
     let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
-    let facts: [(bool, &'static str, &[&[MethodName]]); 14] = [
+    let facts: [(bool, &'static str, &[&[MethodName]]); 15] = [
         (args.c.is_some(), "c", &[&[Svc, Svr, NuSvr, Linear], &[Select], &[Boost]]),
         (args.nu.is_some(), "nu", &[&[NuSvc, NuSvr, OneClass]]),
         (args.epsilon.is_some(), "epsilon", &[&[Svr, Linear], &[Select]]),
         (args.class_weight.is_some(), "class-weight", &[&[Svc, NuSvc, Linear], &[Boost]]),
+        (args.bias.is_some(), "bias", &[&[Select], &[Pareto]]),
         (args.multiclass.is_some(), "multiclass", &[&[Svc, NuSvc]]),
         (args.loss.is_some(), "loss", &[&[Linear]]),
         (args.penalty.is_some(), "penalty", &[&[Linear]]),
         (args.intercept_scaling.is_some(), "intercept-scaling", &[&[Linear]]),
-        (kernel, "kernel (with gamma, degree, coef0)", &[machines]),
-        (args.cache_size.is_some(), "cache-size", &[machines, &[Boost]]),
-        (args.max_iter.is_some(), "max-iter", &[machines, &[Select], &[Boost]]),
+        (kernel, "kernel (with gamma, degree, coef0)", &[machines, &[Pareto]]),
+        (args.cache_size.is_some(), "cache-size", &[machines, &[Boost, Pareto]]),
+        (args.max_iter.is_some(), "max-iter", &[machines, &[Select], &[Boost, Pareto]]),
         (args.no_shrinking, "no-shrinking", &[machines, &[Boost]]),
         (args.no_polish, "no-polish", &[machines, &[Boost]]),
-        (args.calibrate, "calibrate", &[&[Svc, NuSvc, Linear], &[Select], &[Boost]]),
+        (args.calibrate, "calibrate", &[&[Svc, NuSvc, Linear], &[Select], &[Boost, Pareto]]),
     ];
     let belongs = |groups: &[&[MethodName]]| {
         let of = |group: &[MethodName]| -> Vec<String> {

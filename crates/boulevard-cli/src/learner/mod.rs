@@ -6,6 +6,7 @@ mod boost;
 mod kernel;
 mod linear;
 mod machine;
+mod pareto;
 pub mod select;
 
 use anyhow::{Result, bail};
@@ -14,6 +15,7 @@ use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
@@ -34,6 +36,7 @@ pub enum Recipe {
     LinearSvr(LinearSvr),
     Select { learner: MultiTaskSelection, regression: bool },
     Boosted(BoostedSvc),
+    Pareto(ParetoSvc),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -88,7 +91,7 @@ impl Plan {
     pub fn target(&self) -> TargetKind {
         match self.recipe {
             // Named labels and files that have several make a label matrix of their own.
-            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Boosted(_) => TargetKind::Classes,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => TargetKind::Classes,
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
             Recipe::Select { regression: true, .. } => TargetKind::Real,
@@ -104,6 +107,7 @@ impl Plan {
             Recipe::OneClass(one) => &one.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
             Recipe::Boosted(_) => &GAUSSIAN,
+            Recipe::Pareto(front) => &front.kernel,
         }
     }
 
@@ -115,6 +119,7 @@ impl Plan {
             Recipe::OneClass(one) => &mut one.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
             Recipe::Boosted(_) => return None,
+            Recipe::Pareto(front) => &mut front.kernel,
         })
     }
 
@@ -137,6 +142,7 @@ fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, Strin
     if method != MethodName::Boost {
         all.extend(boost::given(&args.boost).into_iter().map(|flag| (flag, "boost".to_owned())));
     }
+    all.extend(pareto::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
     all
 }
 
@@ -155,6 +161,7 @@ impl Recipe {
             Self::LinearSvr(svr) => svr.validate(),
             Self::Select { learner, .. } => learner.validate(),
             Self::Boosted(boosted) => boosted.validate(),
+            Self::Pareto(front) => front.validate(),
         }
     }
 
@@ -167,6 +174,7 @@ impl Recipe {
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
             Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
             Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
+            Self::Pareto(front) => front.fit_in(data, context)?.into(),
         })
     }
 }

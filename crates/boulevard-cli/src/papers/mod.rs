@@ -4,6 +4,7 @@
 //! the published numbers and writes the results.
 
 mod esvm;
+mod evo;
 pub mod ida;
 mod med;
 mod sab;
@@ -19,7 +20,12 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2, med::FIGURE_1, med::FIGURE_2, med::FIGURE_3, med::FIGURE_4, sab::TABLE_1, sab::FIGURE_1]
+    vec![esvm::TABLE_2, evo::FIGURE_1, med::FIGURE_1, med::FIGURE_2, med::FIGURE_3, med::FIGURE_4, sab::TABLE_1, sab::FIGURE_1]
+}
+
+/// Pictures of one row, for tables that stand for a figure.
+pub fn figures(spec: &Spec, bench: &Bench<'_>, row: &str) -> Result<String> {
+    if spec.name == evo::FIGURE_1.name { evo::figures(bench, row) } else { Ok(String::new()) }
 }
 
 /// A table that can be regenerated.

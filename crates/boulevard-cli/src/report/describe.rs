@@ -8,7 +8,7 @@ use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty,
 use serde_json::{Value, json};
 
 use super::number::{g, seconds};
-use super::{boosted, linear, selection};
+use super::{boosted, front, linear, selection};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -73,6 +73,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         AnyModel::LinearSvr(model) => linear::regressor(model),
         AnyModel::MultiTaskSelection(model) => selection::facts(model),
         AnyModel::Boosted(model) => boosted::facts(model),
+        AnyModel::Pareto(model) => front::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -131,7 +132,7 @@ pub fn stop(stop: StopReason) -> &'static str {
     }
 }
 
-pub(super) fn share(part: usize, whole: usize) -> String {
+pub fn share(part: usize, whole: usize) -> String {
     if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }
 }
 
@@ -182,13 +183,14 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Boosted(m) => {
             (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null)
         }
+        AnyModel::Pareto(m) => (json!(m.parameters), json!(m.kernel), json!(m.classes), json!(m.classifier.support_counts)),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
     let ensembles = match &fitted.model {
         AnyModel::Boosted(model) => boosted::json(model),
         _ => Value::Null,
     };
-    json!({
+    let mut value = json!({
         "ensembles": ensembles,
         "kind": fitted.model.kind(),
         "parameters": parameters,
@@ -200,5 +202,9 @@ pub fn json(fitted: &Fitted) -> Value {
         "support_vectors": fitted.support(),
         "support_per_class": support,
         "fit": json!(report),
-    })
+    });
+    if let AnyModel::Pareto(model) = &fitted.model {
+        value["front"] = front::json(model);
+    }
+    value
 }

@@ -2,6 +2,7 @@
 
 mod boosted;
 pub mod describe;
+pub mod front;
 pub mod html;
 pub mod labels;
 mod linear;

@@ -164,3 +164,86 @@ fn lines(label: &str, series: &[Vec<f64>], top: f64) -> String {
     }
     svg + "</svg>"
 }
+
+/// A line through points.
+pub struct Curve {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
+    /// Which of the page's four colors.
+    pub color: usize,
+    pub dashed: bool,
+}
+
+/// A point worth a name.
+pub struct Spot {
+    pub at: (f64, f64),
+    pub name: String,
+}
+
+/// Curves with names below, spots with numbers, and vertical lines with names.
+pub fn curves(label: &str, all: &[Curve], spots: &[Spot], lines: &[(f64, String)], x_name: &str, y_name: &str) -> String {
+    const LINE: f64 = 16.0;
+    let escape = super::html::escape;
+    let window = Window::around(&all.iter().flat_map(|curve| curve.points.iter().copied()).collect::<Vec<_>>());
+    let text = "font-size=\"12\" fill=\"var(--soft)\"";
+    let below = 22.0 + LINE * (all.len() + spots.len() + lines.len()) as f64;
+    let mut svg = format!("<svg viewBox=\"0 0 {SIZE} {}\" role=\"img\" aria-label=\"{}\">", SIZE + below, escape(label));
+    let _ = write!(svg, "<rect width=\"{SIZE}\" height=\"{SIZE}\" fill=\"none\" stroke=\"var(--line)\"/>");
+    for (x, _) in lines {
+        let (x, _) = window.place((*x, window.y.0));
+        let _ = write!(svg, "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"0\" y2=\"{SIZE}\" stroke=\"var(--soft)\" stroke-dasharray=\"2 3\"/>");
+    }
+    for curve in all {
+        let path: Vec<String> = curve.points.iter().map(|&at| window.place(at)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let dash = if curve.dashed { " stroke-dasharray=\"5 3\"" } else { "" };
+        let _ = write!(
+            svg,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c{})\" stroke-width=\"1.6\"{dash}/>",
+            path.join(" "),
+            curve.color % 4
+        );
+    }
+    for (number, spot) in spots.iter().enumerate() {
+        let (x, y) = window.place(spot.at);
+        let _ = write!(
+            svg,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\" fill=\"none\" stroke=\"var(--ink)\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" fill=\"var(--ink)\">{}</text>",
+            x + 6.0,
+            y - 5.0,
+            number + 1
+        );
+    }
+    // The range of each axis at its ends; names in the corner.
+    let g = |value: f64| super::number::general(value, 3);
+    let _ = write!(svg, "<text x=\"4\" y=\"14\" {text}>{} {}</text>", g(window.y.1), escape(y_name));
+    let _ = write!(svg, "<text x=\"4\" y=\"{}\" {text}>{}</text>", SIZE - 5.0, g(window.y.0));
+    let _ = write!(
+        svg,
+        "<text x=\"{SIZE}\" y=\"{}\" text-anchor=\"end\" {text}>{} to {}: {}</text>",
+        SIZE + 14.0,
+        g(window.x.0),
+        g(window.x.1),
+        escape(x_name)
+    );
+    let mut y = SIZE + 14.0;
+    let mut legend = |mark: String, name: &str| {
+        y += LINE;
+        format!("{}<text x=\"34\" y=\"{y}\" {text}>{}</text>", mark.replace("{y}", &format!("{}", y - 4.0)), escape(name))
+    };
+    let mut words = String::new();
+    for curve in all {
+        let dash = if curve.dashed { " stroke-dasharray=\"5 3\"" } else { "" };
+        let mark =
+            format!("<line x1=\"4\" x2=\"28\" y1=\"{{y}}\" y2=\"{{y}}\" stroke=\"var(--c{})\" stroke-width=\"2\"{dash}/>", curve.color % 4);
+        words.push_str(&legend(mark, &curve.name));
+    }
+    for (number, spot) in spots.iter().enumerate() {
+        words.push_str(&legend(String::new(), &format!("{}: {}", number + 1, spot.name)));
+    }
+    for (_, name) in lines {
+        let mark = "<line x1=\"4\" x2=\"28\" y1=\"{y}\" y2=\"{y}\" stroke=\"var(--soft)\" stroke-dasharray=\"2 3\"/>".to_owned();
+        words.push_str(&legend(mark, name));
+    }
+    svg + &words + "</svg>"
+}

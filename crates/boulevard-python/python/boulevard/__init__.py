@@ -17,6 +17,7 @@ from ._core import __version__
 from ._files import load
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
+from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
 from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
 
@@ -31,6 +32,7 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "ParetoSVC",
     "__version__",
     "datasets",
     "exceptions",

@@ -11,6 +11,7 @@ from ._classification import SVC, NuSVC
 from ._kernel_estimator import KERNELS
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
+from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
 from .exceptions import FileFormatError
 
@@ -47,6 +48,8 @@ def load(path):
         return _selection.from_native(model, given, _labels)
     if model.kind == "boosted":
         return BoostedSVC._from_native(model, given, _labels(model.classes))
+    if model.kind == "pareto":
+        return ParetoSVC._from_native(model, given, _labels(model.classes))
     estimator = _estimator(model.kind, given, path)
     parts = model.parts()
     estimator._native = model

@@ -2,3 +2,4 @@
 
 pub mod boosted;
 pub mod multitask_selection;
+pub mod pareto;

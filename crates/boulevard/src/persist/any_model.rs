@@ -7,6 +7,7 @@ use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
 use crate::methods::boosted::BoostedModel;
 use crate::methods::multitask_selection::MultiTaskSelectionModel;
+use crate::methods::pareto::ParetoModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
@@ -110,6 +111,8 @@ any_model! {
     MultiTaskSelection(MultiTaskSelectionModel),
     /// A boosted classifier.
     Boosted(BoostedModel),
+    /// A front of classifiers.
+    Pareto(ParetoModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

@@ -22,6 +22,7 @@ mod linear;
 mod machine;
 mod multitask_selection;
 mod native;
+mod pareto;
 mod records;
 mod scaled;
 

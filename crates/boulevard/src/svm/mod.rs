@@ -16,7 +16,7 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
-pub(crate) use calibration::{consistent, content_key};
+pub(crate) use calibration::{Outputs, calibrate, consistent, content_key};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;

@@ -2,11 +2,13 @@
 
 from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
 from ._machine import DecisionDisplay, TuneDisplay
+from ._pareto import FrontDisplay
 from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 
 __all__ = [
     "BoostingDisplay",
     "DecisionDisplay",
+    "FrontDisplay",
     "HardRowsDisplay",
     "LabelScoresDisplay",
     "SelectionErrorDisplay",
