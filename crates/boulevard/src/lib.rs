@@ -41,6 +41,7 @@ pub mod prelude {
     pub use crate::data::{Categories, Dataset, Matrix, Target};
     pub use crate::error::{Error, Result};
     pub use crate::kernel::{Gamma, Kernel};
+    pub use crate::methods::feature_induction::{FeatureInduction, FeatureInductionModel};
     pub use crate::observe::{Context, StopReason};
     pub use crate::svm::{
         ClassWeight, Learner, LinearSvc, LinearSvr, Model, Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube,

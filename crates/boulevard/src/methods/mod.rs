@@ -1,1 +1,3 @@
 //! The five published methods, each in a room of its own on the one core. No method imports another.
+
+pub mod feature_induction;
