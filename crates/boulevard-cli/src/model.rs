@@ -78,7 +78,16 @@ impl Fitted {
                 let decisions = model.decision_values_in(&x, context)?;
                 let codes = model.codes_from_decisions(&decisions);
                 let target = Target::Classes(Categories::new(codes, model.classes.clone())?);
-                Answers { target, decisions, decision_names: decision_names(model) }
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
+            AnyModel::LinearSvc(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
+            AnyModel::LinearSvr(model) => {
+                let values = model.predict_in(&x, context)?;
+                Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
             }
             AnyModel::Svr(model) => {
                 let values = model.predict_in(&x, context)?;
@@ -99,6 +108,14 @@ impl Fitted {
         match &self.model {
             AnyModel::Svc(model) => Ok(model),
             other => bail!("{purpose} needs a classifier, and this model is of kind `{}`", other.kind()),
+        }
+    }
+
+    /// Whether the model gives probabilities; fails for what is not a classifier.
+    pub fn calibrated(&self, purpose: &str) -> Result<bool> {
+        match &self.model {
+            AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
+            _ => Ok(self.classifier(purpose)?.calibration.is_some()),
         }
     }
 
@@ -123,10 +140,10 @@ pub fn is_precomputed(model: &AnyModel) -> bool {
     }
 }
 
-fn decision_names(model: &SvcModel) -> Vec<String> {
-    match model.classes.len() {
-        2 => vec![format!("decision:{}", model.classes[1])],
-        _ => model.classes.iter().map(|class| format!("decision:{class}")).collect(),
+pub fn decision_names(classes: &[String]) -> Vec<String> {
+    match classes {
+        [_, second] => vec![format!("decision:{second}")],
+        _ => classes.iter().map(|class| format!("decision:{class}")).collect(),
     }
 }
 

@@ -18,6 +18,8 @@ pub enum MethodName {
     NuSvr,
     /// Where the data are dense, without labels
     OneClass,
+    /// Without a kernel, for many rows or columns: classification, or regression with an epsilon-insensitive loss
+    Linear,
 }
 
 impl MethodName {
@@ -29,6 +31,7 @@ impl MethodName {
             Self::Svr => "svr",
             Self::NuSvr => "nu-svr",
             Self::OneClass => "one-class",
+            Self::Linear => "linear",
         }
     }
 }
@@ -68,6 +71,28 @@ pub enum MulticlassName {
     OneVsRest,
 }
 
+/// What a linear machine pays for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LossName {
+    /// Classification: samples inside the margin, by their distance
+    Hinge,
+    /// Classification: the same, squared
+    SquaredHinge,
+    /// Regression: errors beyond epsilon, by their size
+    EpsilonInsensitive,
+    /// Regression: the same, squared
+    SquaredEpsilonInsensitive,
+}
+
+/// What keeps the weights of a linear machine small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RegulariserName {
+    /// Half the sum of squares
+    L2,
+    /// The sum of absolute values: many weights become zero
+    L1,
+}
+
 /// What columns are brought to before learning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ScaleName {
@@ -84,13 +109,13 @@ pub enum ScaleName {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error (svc, svr, nu-svr) [default: 1]
+    /// Price of an error (svc, svr, nu-svr, linear) [default: 1]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
     #[arg(long, value_name = "NU", allow_negative_numbers = true)]
     pub nu: Option<f64>,
-    /// Half-width of the tube without loss (svr) [default: 0.1]
+    /// Half-width of the tube without loss (svr, linear) [default: 0.1; linear: 0]
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
     /// Kernel
@@ -105,19 +130,28 @@ pub struct LearnerArgs {
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
     pub coef0: Option<f64>,
-    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc)
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear)
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     pub class_weight: Option<ClassWeight>,
     /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
-    /// Fit probabilities too; costs five more fits (svc, nu-svc)
+    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear)
     #[arg(long)]
     pub calibrate: bool,
+    /// Loss (linear) [default: squared-hinge]
+    #[arg(long, value_name = "LOSS")]
+    pub loss: Option<LossName>,
+    /// What keeps the weights small (linear with squared-hinge) [default: l2]
+    #[arg(long, value_name = "PENALTY")]
+    pub penalty: Option<RegulariserName>,
+    /// Regularise the intercept, as the weight of a constant column of this value (linear) [default: it is free]
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    pub intercept_scaling: Option<f64>,
     /// Scale the columns first; the model remembers how
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub scale: ScaleName,
-    /// Violation of the optimality conditions to reach [default: 0.001]
+    /// Violation of the optimality conditions to reach; relative duality gap for linear [default: 0.001; linear: 0.0001]
     #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// Megabytes of kernel rows to keep [default: 200]

@@ -6,7 +6,7 @@ mod run;
 mod verbs;
 
 pub use data::DataArgs;
-pub use learner::{KernelName, LearnerArgs, MethodName, MulticlassName, ScaleName};
+pub use learner::{KernelName, LearnerArgs, LossName, MethodName, MulticlassName, RegulariserName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

@@ -23,9 +23,8 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     }
     let mut fitted = Fitted::load(&args.model)?;
     if args.probability {
-        let classifier = fitted.classifier("--probability")?;
         anyhow::ensure!(
-            classifier.calibration.is_some(),
+            fitted.calibrated("--probability")?,
             "{}: the model has no probabilities: train it with --calibrate",
             args.model.display()
         );
@@ -40,6 +39,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let answers = fitted.answer(&data.x, &context)?;
     let probabilities = match &fitted.model {
         AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
+        AnyModel::LinearSvc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
         _ => None,
     };
     watcher.finish();
@@ -89,7 +89,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
 fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     files::expect_file(&args.data)?;
     let target = match &fitted.model {
-        AnyModel::Svr(_) => TargetKind::Real,
+        AnyModel::Svr(_) | AnyModel::LinearSvr(_) => TargetKind::Real,
         AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
         _ => TargetKind::Classes,
     };

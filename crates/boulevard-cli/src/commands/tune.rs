@@ -144,10 +144,14 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
         },
         Recipe::Svr(svr) => svr.c = price,
         Recipe::OneClass(one) => one.nu = price,
+        Recipe::LinearSvc(svc) => svc.c = price,
+        Recipe::LinearSvr(svr) => svr.c = price,
     }
     if let Some(gamma) = gamma {
         let kernel = plan.kernel().clone().with_gamma(gamma);
-        *plan.kernel_mut() = kernel;
+        if let Some(place) = plan.kernel_mut() {
+            *place = kernel;
+        }
     }
     plan
 }
@@ -199,8 +203,10 @@ fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Contex
     // Calibration does not change the decisions that are judged here.
     let plain = |plan: &Plan| {
         let mut plan = plan.clone();
-        if let Recipe::Svc(svc) = &mut plan.recipe {
-            svc.calibrate = false;
+        match &mut plan.recipe {
+            Recipe::Svc(svc) => svc.calibrate = false,
+            Recipe::LinearSvc(svc) => svc.calibrate = false,
+            _ => {}
         }
         plan
     };

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use boulevard::svm::{Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 
-use super::Recipe;
 use super::kernel::{self, kernel};
-use crate::args::{LearnerArgs, MethodName, MulticlassName};
+use super::{Recipe, linear};
+use crate::args::{KernelName, LearnerArgs, MethodName, MulticlassName};
 
 /// The learner for a method.
 pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
@@ -43,20 +43,30 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::Svr => regressor(Tube::Epsilon(args.epsilon.unwrap_or(0.1))),
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
+        MethodName::Linear => return linear::recipe(args),
     })
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{NuSvc, NuSvr, OneClass, Svc, Svr};
-    let classifies = matches!(method, Svc | NuSvc);
+    use MethodName::{Linear, NuSvc, NuSvr, OneClass, Svc, Svr};
+    let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear));
+    let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
     let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr), "c", "svc, svr and nu-svr"),
+        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear), "c", "svc, svr, nu-svr and linear"),
         (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
-        (args.epsilon.is_some(), method == Svr, "epsilon", "svr"),
-        (args.class_weight.is_some(), classifies, "class-weight", "svc and nu-svc"),
-        (args.multiclass.is_some(), classifies, "multiclass", "svc and nu-svc"),
-        (args.calibrate, classifies, "calibrate", "svc and nu-svc"),
+        (args.epsilon.is_some(), matches!(method, Svr | Linear), "epsilon", "svr and linear"),
+        (args.class_weight.is_some(), classifies, "class-weight", "svc, nu-svc and linear"),
+        (args.multiclass.is_some(), matches!(method, Svc | NuSvc), "multiclass", "svc and nu-svc"),
+        (args.loss.is_some(), linear, "loss", "linear"),
+        (args.penalty.is_some(), linear, "penalty", "linear"),
+        (args.intercept_scaling.is_some(), linear, "intercept-scaling", "linear"),
+        (kernel, !linear, "kernel (with gamma, degree, coef0)", "the kernel machines"),
+        (args.cache_size.is_some(), !linear, "cache-size", "the kernel machines"),
+        (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines; --max-time limits any fit"),
+        (args.no_shrinking, !linear, "no-shrinking", "the kernel machines"),
+        (args.no_polish, !linear, "no-polish", "the kernel machines"),
+        (args.calibrate, classifies, "calibrate", "svc, nu-svc and linear"),
     ];
     facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
 }

@@ -3,6 +3,7 @@
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
 mod kernel;
+mod linear;
 mod machine;
 
 use anyhow::{Result, bail};
@@ -11,7 +12,7 @@ use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{Learner, OneClass, Svc, Svr};
+use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
@@ -22,6 +23,8 @@ pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    LinearSvc(LinearSvc),
+    LinearSvr(LinearSvr),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -72,8 +75,8 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) => TargetKind::Classes,
-            Recipe::Svr(_) => TargetKind::Real,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) => TargetKind::Classes,
+            Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
         }
     }
@@ -83,15 +86,18 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
         }
     }
 
-    pub fn kernel_mut(&mut self) -> &mut Kernel {
-        match &mut self.recipe {
+    /// The kernel to search over; none for methods that choose their own.
+    pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(match &mut self.recipe {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
-        }
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
+        })
     }
 
     /// Learns from `data`: the scaler sees only these rows.
@@ -117,6 +123,8 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::LinearSvc(svc) => svc.validate(),
+            Self::LinearSvr(svr) => svr.validate(),
         }
     }
 
@@ -125,6 +133,8 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
+            Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
         })
     }
 }

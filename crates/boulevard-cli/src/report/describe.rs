@@ -7,6 +7,7 @@ use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
+use super::linear;
 use super::number::{g, seconds};
 use crate::model::{Fitted, listed};
 
@@ -34,14 +35,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
                     },
                 ));
             }
-            match &settings.class_weight {
-                ClassWeight::Equal => {}
-                ClassWeight::Balanced => facts.push(("class weights", "balanced".into())),
-                ClassWeight::Given(given) => {
-                    let text: Vec<String> = given.iter().map(|(name, factor)| format!("{name} x {}", g(*factor))).collect();
-                    facts.push(("class weights", text.join(", ")));
-                }
-            }
+            facts.extend(class_weights(&settings.class_weight));
             let counts: Vec<String> = model.classes.iter().zip(&model.support_counts).map(|(name, n)| format!("{n} of {name}")).collect();
             let shown = if counts.len() <= 5 { format!(" ({})", counts.join(", ")) } else { String::new() };
             facts.push(("support vectors", format!("{}{}{shown}", model.machine.len(), share(model.machine.len(), model.report.rows))));
@@ -75,6 +69,8 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             facts.extend(solver(&model.parameters.solver));
             facts
         }
+        AnyModel::LinearSvc(model) => linear::classifier(model),
+        AnyModel::LinearSvr(model) => linear::regressor(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -92,6 +88,18 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
     }
     facts.extend(fit(fitted.model.report()));
     facts
+}
+
+/// Class weights, where they are not equal.
+pub(super) fn class_weights(weights: &ClassWeight) -> Option<Fact> {
+    match weights {
+        ClassWeight::Equal => None,
+        ClassWeight::Balanced => Some(("class weights", "balanced".into())),
+        ClassWeight::Given(given) => {
+            let text: Vec<String> = given.iter().map(|(name, factor)| format!("{name} x {}", g(*factor))).collect();
+            Some(("class weights", text.join(", ")))
+        }
+    }
 }
 
 /// How the fit went.
@@ -166,6 +174,8 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Svc(m) => (json!(m.parameters), json!(m.machine.kernel), json!(m.classes), json!(m.support_counts)),
         AnyModel::Svr(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
+        AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
+        AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
     json!({

@@ -2,6 +2,7 @@
 
 pub mod describe;
 pub mod html;
+mod linear;
 pub mod number;
 pub mod picture;
 pub mod table;

@@ -152,14 +152,20 @@ impl<'a> Job<'a> {
         }
         let n = table.rows();
         let dual = (!self.start.dual.is_empty()).then_some(&self.start.dual[..]);
-        if n <= SMALL {
+        let small = n <= SMALL;
+        if small || (!self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP) {
             let pull = Pull::none(table.columns());
-            let outcome = interior::solve(table, samples, &pull, free_bias, point, dual, tolerance.min(1e-9), context);
-            return self.exact(table, outcome);
-        }
-        if !self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP {
-            let pull = Pull::none(table.columns());
-            return Ok(interior::solve(table, samples, &pull, free_bias, point, dual, tolerance, context));
+            let asked = if small { tolerance.min(1e-13) } else { tolerance };
+            let mut outcome = interior::solve(table, samples, &pull, free_bias, point.clone(), dual, asked, context);
+            if small {
+                outcome = self.exact(table, outcome)?;
+            }
+            if outcome.stop != StopReason::MaxIterations || outcome.certificate.relative() <= tolerance {
+                return Ok(outcome);
+            }
+            let dual = outcome.certificate.dual.clone();
+            let other = lagrangian::solve(table, samples, free_bias, outcome.point.clone(), Some(&dual), tolerance, context);
+            return Ok(if other.certificate.gap < outcome.certificate.gap { other } else { outcome });
         }
         Ok(lagrangian::solve(table, samples, free_bias, point, dual, tolerance, context))
     }
@@ -186,6 +192,7 @@ impl<'a> Job<'a> {
         }
         let everyone: Vec<usize> = (0..table.rows()).collect();
         let rows = table.gather(&everyone);
+        let start = self.at_bounds(&outcome);
         let linear: Vec<f64> = self.samples.target.iter().map(|t| -t).collect();
         let lower: Vec<f64> = self.samples.down.iter().map(|v| -v).collect();
         let problem = DualProblem {
@@ -194,9 +201,9 @@ impl<'a> Job<'a> {
             upper: self.samples.up,
             kink: self.samples.tube,
             equality: if self.free_bias { Equality::Sum } else { Equality::Free },
-            start: Some(&outcome.certificate.dual),
+            start: Some(&start),
         };
-        let options = Options { tolerance: 1e-9, max_iterations: Some(200), shrinking: false, polish: true };
+        let options = Options { tolerance: 1e-9, max_iterations: Some(2000), shrinking: false, polish: true };
         let source = TableKernel::new(&Kernel::Linear, rows.x(), self.context);
         let solution = Solver::new(&source, None, self.context)?.solve(&problem, &options)?;
         let w = table.backward(&solution.coefficients);
@@ -215,6 +222,35 @@ impl<'a> Job<'a> {
         Ok(Outcome { point, certificate, stop, ..outcome })
     }
 
+    /// The dual point with every variable at its bound (or at zero) that is nearer to it than its residual is to the corner: an
+    /// interior point only comes close to bounds.
+    fn at_bounds(&self, outcome: &Outcome) -> Vec<f64> {
+        let Samples { up, down, tube, .. } = self.samples;
+        let mut dual = outcome.certificate.dual.clone();
+        for (i, v) in dual.iter_mut().enumerate() {
+            let r = outcome.point.residuals[i];
+            let price = if *v > 0.0 { up[i] } else { down[i] };
+            let (share, beyond) = (v.abs() / price, r * v.signum() - tube);
+            if *v == 0.0 || (beyond < 0.0 && share < -beyond) {
+                *v = 0.0;
+            } else if beyond > 0.0 && 1.0 - share < beyond {
+                *v = price * v.signum();
+            }
+        }
+        if self.free_bias {
+            // What the bounds took from the sum goes to the variables with the most room.
+            let mut rest: f64 = -dual.iter().sum::<f64>();
+            let room = |i: usize, v: f64, rest: f64| if rest > 0.0 { up[i] - v } else { v + down[i] };
+            let free: Vec<usize> = (0..dual.len()).filter(|&i| dual[i] != 0.0 && dual[i] < up[i] && dual[i] > -down[i]).collect();
+            for &i in free.iter().chain(&(0..dual.len()).collect::<Vec<_>>()) {
+                let step = rest.abs().min(0.5 * room(i, dual[i], rest)).copysign(rest);
+                dual[i] += step;
+                rest -= step;
+            }
+        }
+        dual
+    }
+
     /// Back to the columns as they were given.
     fn finish(&self, outcome: Outcome) -> LinearSolution {
         let Outcome { point, certificate, iterations, stop, method } = outcome;
@@ -224,6 +260,8 @@ impl<'a> Job<'a> {
             None => point.bias - self.table.shift(&weights),
         };
         let gap = certificate.relative();
+        // More than was asked for may have been tried.
+        let stop = if stop == StopReason::MaxIterations && gap <= self.tolerance { StopReason::Converged } else { stop };
         LinearSolution {
             weights,
             bias,

@@ -187,7 +187,8 @@ impl LinearSvcModel {
         Ok(values)
     }
 
-    fn codes(&self, decisions: &[f64]) -> Vec<u32> {
+    /// Class codes from decision values.
+    pub fn codes_from_decisions(&self, decisions: &[f64]) -> Vec<u32> {
         if self.classes.len() == 2 {
             return decisions.iter().map(|&v| u32::from(v > 0.0)).collect();
         }
@@ -216,7 +217,7 @@ impl LinearSvcModel {
         };
         let raw = self.raw_values(x, context)?;
         let classes = self.classes.len();
-        let predicted = self.codes(&self.decision_values_in(x, context)?);
+        let predicted = self.codes_from_decisions(&self.decision_values_in(x, context)?);
         let mut result = Vec::with_capacity(predicted.len() * classes);
         for (raw, &code) in raw.chunks_exact(self.machine.outputs()).zip(&predicted) {
             let mut row = calibration.probabilities(raw, classes, classes == 2);
@@ -245,7 +246,7 @@ impl Model for LinearSvcModel {
     }
 
     fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Categories> {
-        Categories::new(self.codes(&self.decision_values_in(x, context)?), self.classes.clone())
+        Categories::new(self.codes_from_decisions(&self.decision_values_in(x, context)?), self.classes.clone())
     }
 
     fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
