@@ -20,6 +20,8 @@ pub enum MethodName {
     OneClass,
     /// Without a kernel, for many rows or columns: classification, or regression with an epsilon-insensitive loss
     Linear,
+    /// A linear classifier that grows readable rules where a straight line fails
+    Induce,
 }
 
 impl MethodName {
@@ -32,6 +34,7 @@ impl MethodName {
             Self::NuSvr => "nu-svr",
             Self::OneClass => "one-class",
             Self::Linear => "linear",
+            Self::Induce => "induce",
         }
     }
 }
@@ -109,7 +112,7 @@ pub enum ScaleName {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error (svc, svr, nu-svr, linear) [default: 1]
+    /// Price of an error (svc, svr, nu-svr, linear, induce) [default: 1; induce: 0.01]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
@@ -118,9 +121,9 @@ pub struct LearnerArgs {
     /// Half-width of the tube without loss (svr, linear) [default: 0.1; linear: 0]
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
-    /// Kernel
-    #[arg(long, value_name = "KERNEL", default_value = "rbf")]
-    pub kernel: KernelName,
+    /// Kernel; with induce that of the last machine, over columns and rules [default: rbf; induce: linear]
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<KernelName>,
     /// Kernel width: a number, `scale` (1 / (columns x variance)) or `auto` (1 / columns) [default: scale]
     #[arg(long, value_name = "GAMMA", value_parser = gamma, allow_negative_numbers = true)]
     pub gamma: Option<Gamma>,
@@ -130,13 +133,13 @@ pub struct LearnerArgs {
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
     pub coef0: Option<f64>,
-    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear)
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, induce)
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     pub class_weight: Option<ClassWeight>,
     /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
-    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear)
+    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear, induce)
     #[arg(long)]
     pub calibrate: bool,
     /// Loss (linear) [default: squared-hinge]
@@ -151,7 +154,7 @@ pub struct LearnerArgs {
     /// Scale the columns first; the model remembers how
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub scale: ScaleName,
-    /// Violation of the optimality conditions to reach; relative duality gap for linear [default: 0.001; linear: 0.0001]
+    /// Violation of the optimality conditions to reach; relative duality gap for linear and induce [default: 0.001; linear, induce: 0.0001]
     #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// Megabytes of kernel rows to keep [default: 200]
@@ -169,6 +172,94 @@ pub struct LearnerArgs {
     /// Seed of everything that is drawn at random
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub induce: InduceArgs,
+}
+
+/// How trees see the rows' weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SamplingName {
+    /// Rows are drawn by weight
+    Resample,
+    /// All rows with their weights; nothing is drawn
+    Weight,
+}
+
+/// What leaves say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputName {
+    /// How sure they are, from -1 to 1
+    Soft,
+    /// -1 or 1
+    Hard,
+    /// How sure they are, counted with two more rows
+    Laplace,
+}
+
+/// Settings taken from a paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PresetName {
+    /// The paper as written
+    Paper,
+}
+
+/// Which regularisation term the sharpness of the weights is solved for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GammaRuleName {
+    /// |w|^2 / (2 C)
+    #[value(name = "w2/2C")]
+    HalfSquare,
+    /// |w| / C
+    #[value(name = "w/C")]
+    Norm,
+    /// C |w|, as printed in the paper
+    #[value(name = "cw")]
+    Literal,
+}
+
+/// Parameters of feature induction.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Parameters of induce")]
+pub struct InduceArgs {
+    /// Features to induce: a number, or `auto` for what held-out rows say [default: auto]
+    #[arg(long, value_name = "N")]
+    pub n_induced: Option<String>,
+    /// Depth of the trees: a number, `none` for no limit, or `auto` for what held-out rows say [default: auto]
+    #[arg(long, value_name = "DEPTH")]
+    pub max_depth: Option<String>,
+    /// How trees see the rows' weights [default: resample]
+    #[arg(long, value_name = "HOW")]
+    pub sampling: Option<SamplingName>,
+    /// What leaves say (`output` in Python) [default: soft]
+    #[arg(long, value_name = "WHAT")]
+    pub leaf_output: Option<OutputName>,
+    /// Which regularisation term gamma is solved for [default: w2/2C]
+    #[arg(long, value_name = "RULE")]
+    pub gamma_rule: Option<GammaRuleName>,
+    /// Largest sharpness of the weights [default: 50]
+    #[arg(long, value_name = "GAMMA", allow_negative_numbers = true)]
+    pub gamma_max: Option<f64>,
+    /// Rows that a leaf has at least [default: 2]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub min_samples_leaf: Option<f64>,
+    /// Confidence of the pruning, from 0 (none) to 0.5 [default: 0.25]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub confidence: Option<f64>,
+    /// Every row's value comes from a tree that did not see it
+    #[arg(long)]
+    pub cross_fit: bool,
+    /// Features at most where their number is chosen [default: 50]
+    #[arg(long, value_name = "N")]
+    pub max_induced: Option<usize>,
+    /// Stop when a feature lowers the objective by less than this share of it [default: 0]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub min_gain: Option<f64>,
+    /// C of the last machine where its kernel is not linear [default: 1]
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    pub kernel_c: Option<f64>,
+    /// Use a paper's settings
+    #[arg(long, value_name = "PRESET")]
+    pub preset: Option<PresetName>,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {

@@ -6,7 +6,10 @@ mod run;
 mod verbs;
 
 pub use data::DataArgs;
-pub use learner::{KernelName, LearnerArgs, LossName, MethodName, MulticlassName, RegulariserName, ScaleName};
+pub use learner::{
+    GammaRuleName, InduceArgs, KernelName, LearnerArgs, LossName, MethodName, MulticlassName, OutputName, PresetName, RegulariserName,
+    SamplingName, ScaleName,
+};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

@@ -40,6 +40,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let probabilities = match &fitted.model {
         AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
         AnyModel::LinearSvc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
+        AnyModel::FeatureInduction(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes))
+        }
         _ => None,
     };
     watcher.finish();

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use boulevard::svm::{Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 
 use super::kernel::{self, kernel};
-use super::{Recipe, linear};
-use crate::args::{KernelName, LearnerArgs, MethodName, MulticlassName};
+use super::{Recipe, induce, linear};
+use crate::args::{LearnerArgs, MethodName, MulticlassName};
 
 /// The learner for a method.
 pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
@@ -44,29 +44,35 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
         MethodName::Linear => return linear::recipe(args),
+        MethodName::Induce => return induce::recipe(args, kernel),
     })
 }
 
 /// Flags given that the method does not have, with those that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{Linear, NuSvc, NuSvr, OneClass, Svc, Svr};
-    let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear));
-    let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
+    use MethodName::{Induce, Linear, NuSvc, NuSvr, OneClass, Svc, Svr};
+    let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear | Induce));
+    let machine = !matches!(method, Linear | Induce);
+    let kernel = args.kernel.is_some() || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
     let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear), "c", "svc, svr, nu-svr and linear"),
+        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear | Induce), "c", "svc, svr, nu-svr, linear and induce"),
         (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
         (args.epsilon.is_some(), matches!(method, Svr | Linear), "epsilon", "svr and linear"),
-        (args.class_weight.is_some(), classifies, "class-weight", "svc, nu-svc and linear"),
+        (args.class_weight.is_some(), classifies, "class-weight", "svc, nu-svc, linear and induce"),
         (args.multiclass.is_some(), matches!(method, Svc | NuSvc), "multiclass", "svc and nu-svc"),
         (args.loss.is_some(), linear, "loss", "linear"),
         (args.penalty.is_some(), linear, "penalty", "linear"),
         (args.intercept_scaling.is_some(), linear, "intercept-scaling", "linear"),
-        (kernel, !linear, "kernel (with gamma, degree, coef0)", "the kernel machines"),
-        (args.cache_size.is_some(), !linear, "cache-size", "the kernel machines"),
-        (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines; --max-time limits any fit"),
-        (args.no_shrinking, !linear, "no-shrinking", "the kernel machines"),
-        (args.no_polish, !linear, "no-polish", "the kernel machines"),
-        (args.calibrate, classifies, "calibrate", "svc, nu-svc and linear"),
+        (kernel, !linear, "kernel (with gamma, degree, coef0)", "the kernel machines and induce"),
+        (args.cache_size.is_some(), machine, "cache-size", "the kernel machines"),
+        (args.max_iter.is_some(), machine, "max-iter", "the kernel machines; --max-time limits any fit"),
+        (args.no_shrinking, machine, "no-shrinking", "the kernel machines"),
+        (args.no_polish, machine, "no-polish", "the kernel machines"),
+        (args.calibrate, classifies, "calibrate", "svc, nu-svc, linear and induce"),
     ];
-    facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect()
+    let mut found: Vec<_> = facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs)).collect();
+    if method != Induce {
+        found.extend(induce::given(&args.induce).into_iter().map(|flag| (flag, "induce")));
+    }
+    found
 }

@@ -2,6 +2,7 @@
 //!
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
+mod induce;
 mod kernel;
 mod linear;
 mod machine;
@@ -10,6 +11,7 @@ use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::Kernel;
+use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
@@ -25,6 +27,7 @@ pub enum Recipe {
     OneClass(OneClass),
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
+    Induce(Box<FeatureInduction>),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -75,7 +78,7 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) | Recipe::LinearSvc(_) => TargetKind::Classes,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Induce(_) => TargetKind::Classes,
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
         }
@@ -86,6 +89,7 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Induce(induce) => &induce.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
         }
     }
@@ -96,6 +100,7 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Induce(induce) => &mut induce.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
         })
     }
@@ -125,6 +130,7 @@ impl Recipe {
             Self::OneClass(one) => one.validate(),
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
+            Self::Induce(induce) => induce.validate(),
         }
     }
 
@@ -135,6 +141,7 @@ impl Recipe {
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
+            Self::Induce(induce) => induce.fit_in(data, context)?.into(),
         })
     }
 }

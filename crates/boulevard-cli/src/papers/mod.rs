@@ -5,6 +5,7 @@
 
 mod esvm;
 pub mod ida;
+mod induction;
 mod state;
 
 use std::path::Path;
@@ -17,7 +18,7 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2]
+    vec![esvm::TABLE_2, induction::TABLE_2, induction::TABLE_3, induction::FIGURE_2]
 }
 
 /// A table that can be regenerated.

@@ -7,8 +7,8 @@ use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
-use super::linear;
 use super::number::{g, seconds};
+use super::{induce, linear};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -71,6 +71,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         }
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::FeatureInduction(model) => induce::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -176,10 +177,13 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
+        AnyModel::FeatureInduction(m) => (json!(m.parameters), json!(m.parameters.kernel), json!(m.classes), Value::Null),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
+    let rules = if let AnyModel::FeatureInduction(m) = &fitted.model { induce::json(m) } else { Value::Null };
     json!({
         "kind": fitted.model.kind(),
+        "induced": rules,
         "parameters": parameters,
         "kernel": kernel,
         "classes": classes,

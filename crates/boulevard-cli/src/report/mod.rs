@@ -2,6 +2,7 @@
 
 pub mod describe;
 pub mod html;
+pub mod induce;
 mod linear;
 pub mod number;
 pub mod picture;

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
+use crate::methods::feature_induction::FeatureInductionModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
@@ -104,6 +105,8 @@ any_model! {
     LinearSvc(LinearSvcModel),
     /// A linear regressor.
     LinearSvr(LinearSvrModel),
+    /// A linear machine with induced rules.
+    FeatureInduction(FeatureInductionModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

@@ -16,6 +16,7 @@
 
 mod any_model;
 mod arrays;
+mod induction;
 pub mod libsvm_text;
 mod linear;
 mod machine;

@@ -14,14 +14,19 @@ const SAME_RATIO: f64 = 1e-10;
 const TABLE: usize = 1 << 14;
 
 /// A table by columns, each with its rows in rising order of value.
+///
+/// Many columns hold one value in most rows (zero, as a rule). Rows with a column's common value are left out of its list: what they weigh
+/// at a node is what the others leave. On tables of word counts that saves four fifths of the work.
 #[derive(Clone, Debug)]
 pub struct SortedColumns {
     rows: usize,
     columns: usize,
     /// Column after column.
     values: Vec<f64>,
-    /// Row numbers of each column, by value, ties by row.
-    order: Vec<u32>,
+    /// The common value of each column; infinite where there is none.
+    common: Vec<f64>,
+    /// Row numbers of each column without its common value, by value, ties by row.
+    order: Vec<Vec<u32>>,
 }
 
 impl SortedColumns {
@@ -30,15 +35,18 @@ impl SortedColumns {
         let (rows, columns) = (x.rows(), x.columns());
         let mut values = vec![0.0; rows * columns];
         for row in 0..rows {
+            // Adding zero makes -0 equal to 0 in every comparison.
             x.for_each(row, |j, v| values[j * rows + row] = v + 0.0);
         }
-        let orders = parallel::map(if rows * columns < 1 << 16 { 1 } else { threads }, columns, |j| {
+        let sorted = parallel::map(if rows * columns < 1 << 16 { 1 } else { threads }, columns, |j| {
             let column = &values[j * rows..(j + 1) * rows];
-            let mut keyed: Vec<(f64, u32)> = column.iter().copied().zip(0..).collect();
+            let common = common_value(column);
+            let mut keyed: Vec<(f64, u32)> = column.iter().copied().zip(0..).filter(|(v, _)| *v != common).collect();
             keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            keyed.into_iter().map(|(_, row)| row).collect::<Vec<u32>>()
+            (common, keyed.into_iter().map(|(_, row)| row).collect::<Vec<u32>>())
         });
-        Self { rows, columns, values, order: orders.concat() }
+        let (common, order) = sorted.into_iter().unzip();
+        Self { rows, columns, values, common, order }
     }
 
     /// Number of rows.
@@ -55,6 +63,28 @@ impl SortedColumns {
     pub fn evaluate(&self, tree: &Tree, output: super::Output) -> Vec<f64> {
         let values: Vec<f64> = tree.nodes.iter().map(|node| node.value(output)).collect();
         (0..self.rows).map(|row| values[tree.leaf(|j| self.values[j * self.rows + row])]).collect()
+    }
+}
+
+/// The value of more than half of the rows (Boyer and Moore's vote), or zero if an eighth of them hold it; else infinity.
+fn common_value(column: &[f64]) -> f64 {
+    let (mut candidate, mut lead) = (0.0, 0usize);
+    for &value in column {
+        if lead == 0 {
+            (candidate, lead) = (value, 1);
+        } else if value == candidate {
+            lead += 1;
+        } else {
+            lead -= 1;
+        }
+    }
+    let count = |wanted: f64| column.iter().filter(|v| **v == wanted).count();
+    if 2 * count(candidate) > column.len() {
+        candidate
+    } else if 8 * count(0.0) > column.len() {
+        0.0
+    } else {
+        f64::INFINITY
     }
 }
 
@@ -77,8 +107,6 @@ pub struct Cut {
     pub ratio: f64,
     /// Weight that goes left.
     pub left_weight: f64,
-    /// Rows (with weight) that go left, in the feature's order.
-    left_rows: usize,
 }
 
 /// `x log2 x`, from a table where weights are whole numbers.
@@ -104,14 +132,23 @@ struct Growth<'a> {
     columns: &'a SortedColumns,
     /// Weight of every row: positive for the positive class, negative for the other, 0 for rows that do not exist.
     signed: Vec<f64>,
-    /// Row lists of all features, one after another, `rows` each; a node is the same range of every list.
+    /// Row lists of all features, one after another; a node is a range of every list.
     lists: Vec<u32>,
-    rows: usize,
+    /// Rows with weight; a node is a range.
+    rows: Vec<u32>,
     scratch: Vec<u32>,
     goes_left: Vec<bool>,
     plogp: Plogp,
     settings: TreeSettings,
     nodes: Vec<Node>,
+}
+
+/// A feature's rows at a node.
+#[derive(Clone, Copy)]
+struct Span {
+    feature: u32,
+    from: u32,
+    to: u32,
 }
 
 /// A node that waits to be split.
@@ -121,34 +158,48 @@ struct Task {
     to: usize,
     depth: usize,
     /// Features that are not constant here, as far as is known.
-    alive: Vec<u32>,
+    alive: Vec<Span>,
+}
+
+/// A scan over a feature's values from left to right.
+struct Scan {
+    negative: f64,
+    positive: f64,
+    /// W times the entropy left over after the best cut so far; the best cut has the smallest.
+    best: f64,
+    candidates: usize,
+    between: (f64, f64),
+    left_weight: f64,
 }
 
 impl<'a> Growth<'a> {
-    fn new(columns: &'a SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> Self {
+    fn new(columns: &'a SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> (Self, Task) {
         let signed: Vec<f64> = positive.iter().zip(weights).map(|(&p, &w)| if p { w } else { -w }).collect();
-        let rows = weights.iter().filter(|&&w| w > 0.0).count();
-        let mut lists = Vec::with_capacity(rows * columns.columns);
-        if rows == columns.rows {
-            lists.extend_from_slice(&columns.order);
-        } else {
-            lists.extend(columns.order.iter().copied().filter(|&row| weights[row as usize] > 0.0));
+        let rows: Vec<u32> = (0..columns.rows as u32).filter(|&row| weights[row as usize] > 0.0).collect();
+        let mut lists = Vec::with_capacity(columns.order.iter().map(Vec::len).sum());
+        let mut alive = Vec::with_capacity(columns.columns);
+        for (feature, order) in (0u32..).zip(&columns.order) {
+            let from = lists.len() as u32;
+            lists.extend(order.iter().copied().filter(|&row| weights[row as usize] > 0.0));
+            alive.push(Span { feature, from, to: lists.len() as u32 });
         }
-        Self {
+        let task = Task { node: 0, from: 0, to: rows.len(), depth: 0, alive };
+        let growth = Self {
             columns,
             signed,
             lists,
+            scratch: vec![0; rows.len()],
             rows,
-            scratch: Vec::with_capacity(rows),
             goes_left: vec![false; columns.rows],
             plogp: Plogp::new(weights),
             settings: *settings,
             nodes: Vec::new(),
-        }
+        };
+        (growth, task)
     }
 
-    fn list(&self, feature: usize, from: usize, to: usize) -> &[u32] {
-        &self.lists[feature * self.rows + from..feature * self.rows + to]
+    fn list(&self, span: Span) -> &[u32] {
+        &self.lists[span.from as usize..span.to as usize]
     }
 
     /// The weights at the root, summed in row order.
@@ -157,70 +208,82 @@ impl<'a> Growth<'a> {
         Node { feature: 0, threshold: 0.0, left: 0, right: 0, negative: side(-1.0), positive: side(1.0) }
     }
 
-    /// The best cut of `feature`; none if there is no admissible cut or its corrected gain is not positive.
-    fn cut(&self, feature: usize, from: usize, to: usize, node: &Node, least: f64) -> Option<Cut> {
+    /// The best cut of a feature; none if there is no admissible cut or its corrected gain is not positive.
+    fn cut(&self, span: Span, rows: usize, node: &Node, least: f64) -> Option<Cut> {
         if self.plogp.table.is_empty() {
-            self.cut_by(feature, from, to, node, least, plogp)
+            self.cut_by(span, rows, node, least, plogp)
         } else {
-            self.cut_by(feature, from, to, node, least, |x| self.plogp.table[x as usize])
+            self.cut_by(span, rows, node, least, |x| self.plogp.table[x as usize])
         }
     }
 
     #[inline(always)]
-    fn cut_by(&self, feature: usize, from: usize, to: usize, node: &Node, least: f64, plogp: impl Fn(f64) -> f64) -> Option<Cut> {
-        let (list, column) = (self.list(feature, from, to), self.columns.column(feature));
+    fn cut_by(&self, span: Span, rows: usize, node: &Node, least: f64, plogp: impl Fn(f64) -> f64) -> Option<Cut> {
+        let feature = span.feature as usize;
+        let (list, column, common) = (self.list(span), self.columns.column(feature), self.columns.common[feature]);
         let (negative, positive, weight) = (node.negative, node.positive, node.weight());
-        let (mut left_negative, mut left_positive) = (0.0f64, 0.0f64);
-        // W times the entropy left over after the cut; the best cut has the smallest.
-        let mut best = f64::INFINITY;
         let slack = SAME_GAIN * weight;
-        let (mut place, mut candidates, mut left_weight) = (0, 0usize, 0.0);
-        let mut value = column[list[0] as usize];
-        for (i, pair) in list.windows(2).enumerate() {
-            let signed = self.signed[pair[0] as usize];
-            left_positive += signed.max(0.0);
-            left_negative += (-signed).max(0.0);
-            let next = column[pair[1] as usize];
-            if next == value {
-                continue;
-            }
-            value = next;
-            let left = left_negative + left_positive;
+        let mut scan = Scan { negative: 0.0, positive: 0.0, best: f64::INFINITY, candidates: 0, between: (0.0, 0.0), left_weight: 0.0 };
+        let consider = |scan: &mut Scan, low: f64, high: f64| {
+            let left = scan.negative + scan.positive;
             let right = weight - left;
             if left < least || right < least {
-                continue;
+                return;
             }
-            candidates += 1;
-            let (right_negative, right_positive) = ((negative - left_negative).max(0.0), (positive - left_positive).max(0.0));
+            scan.candidates += 1;
+            let (right_negative, right_positive) = ((negative - scan.negative).max(0.0), (positive - scan.positive).max(0.0));
             let rest =
-                plogp(left) - plogp(left_negative) - plogp(left_positive) + plogp(right) - plogp(right_negative) - plogp(right_positive);
-            if rest < best - slack {
-                (best, place, left_weight) = (rest, i, left);
+                plogp(left) - plogp(scan.negative) - plogp(scan.positive) + plogp(right) - plogp(right_negative) - plogp(right_positive);
+            if rest < scan.best - slack {
+                (scan.best, scan.between, scan.left_weight) = (rest, (low, high), left);
             }
+        };
+        // Nothing is left of the first value, so the first call finds too little weight there.
+        let mut value = f64::NEG_INFINITY;
+        let walk = |scan: &mut Scan, value: &mut f64, part: &[u32]| {
+            for &row in part {
+                let next = column[row as usize];
+                if next != *value {
+                    consider(scan, *value, next);
+                    *value = next;
+                }
+                let signed = self.signed[row as usize];
+                scan.positive += signed.max(0.0);
+                scan.negative += (-signed).max(0.0);
+            }
+        };
+        if list.len() < rows {
+            let (below, above) = list.split_at(list.partition_point(|&row| column[row as usize] < common));
+            let (mut other_negative, mut other_positive) = (0.0, 0.0);
+            for &row in list {
+                let signed = self.signed[row as usize];
+                other_positive += signed.max(0.0);
+                other_negative += (-signed).max(0.0);
+            }
+            walk(&mut scan, &mut value, below);
+            consider(&mut scan, value, common);
+            value = common;
+            scan.negative += (negative - other_negative).max(0.0);
+            scan.positive += (positive - other_positive).max(0.0);
+            walk(&mut scan, &mut value, above);
+        } else {
+            walk(&mut scan, &mut value, list);
         }
-        if candidates == 0 {
+        if scan.candidates == 0 {
             return None;
         }
-        let gain = (plogp(weight) - plogp(negative) - plogp(positive) - best) / weight;
-        let corrected = gain - (candidates as f64).log2() / weight;
+        let gain = (plogp(weight) - plogp(negative) - plogp(positive) - scan.best) / weight;
+        let corrected = gain - (scan.candidates as f64).log2() / weight;
         if !(corrected > 0.0) {
             return None;
         }
-        let (low, high) = (column[list[place] as usize], column[list[place + 1] as usize]);
+        let (low, high) = scan.between;
         let middle = low + 0.5 * (high - low);
         let threshold = if middle < high { middle } else { low };
+        let left_weight = scan.left_weight;
         let split_info = (plogp(weight) - plogp(left_weight) - plogp(weight - left_weight)) / weight;
-        Some(Cut {
-            feature,
-            threshold,
-            gain,
-            candidates,
-            corrected,
-            split_info,
-            ratio: corrected / split_info,
-            left_weight,
-            left_rows: place + 1,
-        })
+        let candidates = scan.candidates;
+        Some(Cut { feature, threshold, gain, candidates, corrected, split_info, ratio: corrected / split_info, left_weight })
     }
 
     fn least(&self, weight: f64) -> f64 {
@@ -229,23 +292,25 @@ impl<'a> Growth<'a> {
 
     /// Every live feature's best cut; features that turn out constant leave `alive`.
     fn cuts(&self, task: &mut Task, node: &Node) -> Vec<Cut> {
-        let least = self.least(node.weight());
+        let (least, rows) = (self.least(node.weight()), task.to - task.from);
         let mut cuts = Vec::new();
-        task.alive.retain(|&feature| {
-            let (list, column) = (self.list(feature as usize, task.from, task.to), self.columns.column(feature as usize));
-            let varies = list.first().zip(list.last()).is_some_and(|(&first, &last)| column[first as usize] < column[last as usize]);
+        task.alive.retain(|&span| {
+            let (list, column) = (self.list(span), self.columns.column(span.feature as usize));
+            let varies = match (list.first(), list.last()) {
+                (Some(&first), Some(&last)) => list.len() < rows || column[first as usize] < column[last as usize],
+                _ => false,
+            };
             if varies {
-                cuts.extend(self.cut(feature as usize, task.from, task.to, node, least));
+                cuts.extend(self.cut(span, rows, node, least));
             }
             varies
         });
         cuts
     }
 
-    fn grow(mut self) -> Vec<Node> {
+    fn grow(mut self, root: Task) -> Vec<Node> {
         self.nodes.push(self.root());
-        let alive = (0..self.columns.columns as u32).collect();
-        let mut waiting = vec![Task { node: 0, from: 0, to: self.rows, depth: 0, alive }];
+        let mut waiting = vec![root];
         let most_depth = self.settings.max_depth.min(MOST_DEPTH);
         while let Some(mut task) = waiting.pop() {
             let node = self.nodes[task.node];
@@ -255,39 +320,22 @@ impl<'a> Growth<'a> {
             }
             let cuts = self.cuts(&mut task, &node);
             let Some(cut) = choose(&cuts) else { continue };
-            self.split(&task, &cut, &mut waiting);
+            self.split(task, &cut, most_depth, &mut waiting);
         }
         self.nodes
     }
 
     /// Cuts a node in two: every live feature's list is partitioned, its order kept.
-    fn split(&mut self, task: &Task, cut: &Cut, waiting: &mut Vec<Task>) {
-        let middle = task.from + cut.left_rows;
+    fn split(&mut self, task: Task, cut: &Cut, most_depth: usize, waiting: &mut Vec<Task>) {
         let (mut left, mut right) = ((0.0, 0.0), (0.0, 0.0));
-        for place in task.from..task.to {
-            let row = self.lists[cut.feature * self.rows + place] as usize;
-            let is_left = place < middle;
+        let column = self.columns.column(cut.feature);
+        for &row in &self.rows[task.from..task.to] {
+            let row = row as usize;
+            let is_left = column[row] <= cut.threshold;
             self.goes_left[row] = is_left;
             let side = if is_left { &mut left } else { &mut right };
             let signed = self.signed[row];
             if signed > 0.0 { side.1 += signed } else { side.0 -= signed }
-        }
-        for &feature in task.alive.iter().filter(|&&feature| feature as usize != cut.feature) {
-            let start = feature as usize * self.rows;
-            let list = &mut self.lists[start + task.from..start + task.to];
-            self.scratch.clear();
-            self.scratch.resize(list.len(), 0);
-            // Without branches: both places are written, one of them advances.
-            let (mut kept, mut moved) = (0, 0);
-            for i in 0..list.len() {
-                let row = list[i];
-                let is_left = usize::from(self.goes_left[row as usize]);
-                list[kept] = row;
-                self.scratch[moved] = row;
-                kept += is_left;
-                moved += 1 - is_left;
-            }
-            list[kept..].copy_from_slice(&self.scratch[..moved]);
         }
         let first = self.nodes.len() as u32;
         let leaf = |(negative, positive)| Node { feature: 0, threshold: 0.0, left: 0, right: 0, negative, positive };
@@ -296,9 +344,37 @@ impl<'a> Growth<'a> {
         let node = &mut self.nodes[task.node];
         (node.feature, node.threshold, node.left, node.right) = (cut.feature as u32, cut.threshold, first, first + 1);
         let depth = task.depth + 1;
-        waiting.push(Task { node: first as usize + 1, from: middle, to: task.to, depth, alive: task.alive.clone() });
-        waiting.push(Task { node: first as usize, from: task.from, to: middle, depth, alive: task.alive.clone() });
+        // The children of the last level are leaves: nobody will read their lists.
+        if depth >= most_depth {
+            return;
+        }
+        let middle = task.from + partition(&mut self.rows[task.from..task.to], &self.goes_left, &mut self.scratch);
+        let (mut below, mut above) = (Vec::with_capacity(task.alive.len()), Vec::with_capacity(task.alive.len()));
+        for &Span { feature, from, to } in &task.alive {
+            let list = &mut self.lists[from as usize..to as usize];
+            let middle = from + partition(list, &self.goes_left, &mut self.scratch) as u32;
+            below.push(Span { feature, from, to: middle });
+            above.push(Span { feature, from: middle, to });
+        }
+        waiting.push(Task { node: first as usize + 1, from: middle, to: task.to, depth, alive: above });
+        waiting.push(Task { node: first as usize, from: task.from, to: middle, depth, alive: below });
     }
+}
+
+/// Brings the rows that go left to the front, order kept on both sides; how many they are.
+fn partition(list: &mut [u32], goes_left: &[bool], scratch: &mut [u32]) -> usize {
+    // Without branches: both places are written, one of them advances.
+    let (mut kept, mut moved) = (0, 0);
+    for i in 0..list.len() {
+        let row = list[i];
+        let is_left = usize::from(goes_left[row as usize]);
+        list[kept] = row;
+        scratch[moved] = row;
+        kept += is_left;
+        moved += 1 - is_left;
+    }
+    list[kept..].copy_from_slice(&scratch[..moved]);
+    kept
 }
 
 /// The cut with the largest gain ratio among those with at least average gain.
@@ -315,15 +391,14 @@ fn choose(cuts: &[Cut]) -> Option<Cut> {
 
 /// Grows and prunes a tree. Rows of weight 0 do not exist; `positive` says which class a row has.
 pub fn grow(columns: &SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> Tree {
-    let nodes = Growth::new(columns, positive, weights, settings).grow();
-    prune::prune(nodes, settings.confidence)
+    let (growth, root) = Growth::new(columns, positive, weights, settings);
+    prune::prune(growth.grow(root), settings.confidence)
 }
 
-/// Every feature's best cut at the root, and the place of the one that is chosen: for whoever wants to see the table.
+/// Every feature's best cut at the root, and the one that is chosen: for whoever wants to see the table.
 pub fn root_cuts(columns: &SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> (Vec<Cut>, Option<Cut>) {
-    let growth = Growth::new(columns, positive, weights, settings);
-    let mut task = Task { node: 0, from: 0, to: growth.rows, depth: 0, alive: (0..columns.columns as u32).collect() };
-    let cuts = growth.cuts(&mut task, &growth.root());
+    let (growth, mut root) = Growth::new(columns, positive, weights, settings);
+    let cuts = growth.cuts(&mut root, &growth.root());
     let chosen = choose(&cuts);
     (cuts, chosen)
 }
