@@ -7,6 +7,7 @@ mod arrays;
 mod border;
 mod errors;
 mod generate;
+mod induction;
 mod models;
 mod search;
 
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::generate::generate;
+    #[pymodule_export]
+    use super::induction::{induced_explain, induced_stages, induced_table, induced_text};
     #[pymodule_export]
     use super::models::{Model, fit};
     #[pymodule_export]

@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Gamma;
+use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
@@ -39,6 +40,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::FeatureInduction(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -88,6 +90,10 @@ pub fn fit<'py>(
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
         }
+        "feature_induction" => {
+            let learner: FeatureInduction = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::FeatureInduction))
+        }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
     Ok((Model::new(any), raised))
@@ -129,12 +135,12 @@ impl Model {
     }
 
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
-    fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
+    pub(crate) fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
-    fn judge<'py>(
+    pub(crate) fn judge<'py>(
         &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
@@ -171,6 +177,9 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
+            if let AnyModel::FeatureInduction(model) = any {
+                return crate::induction::parts(py, model);
+            }
             let (machine, report, parts) = (machine(any)?, any.report(), PyDict::new(py));
             parts.set_item("support", int32(py, &machine.support))?;
             parts.set_item("vectors", give(py, &machine.vectors)?)?;
@@ -240,6 +249,7 @@ impl Model {
     fn classes(&self) -> Option<Vec<String>> {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::FeatureInduction(model) => Some(model.classes.clone()),
             _ => None,
         })
     }
@@ -251,6 +261,7 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -275,6 +286,7 @@ impl Model {
         let (values, _) = self.judge(py, x, threads, decision_values)?;
         let codes = self.look(|any| match any {
             AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::FeatureInduction(model) => model.codes(&values).into_iter().map(i64::from).collect(),
             _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
@@ -283,7 +295,11 @@ impl Model {
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
-        self.look(|any| matches!(any, AnyModel::Svc(model) if model.calibration.is_some()))
+        self.look(|any| match any {
+            AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::FeatureInduction(model) => model.calibration.is_some(),
+            _ => false,
+        })
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.
@@ -313,22 +329,19 @@ impl Model {
         let data = dataset(py, &held, Some(y), Some(names), weights)?;
         let limits = Limits { threads, time: None, memory, progress: None };
         let large = data.len().saturating_mul(data.len()) >= LARGE;
-        let mut model = self.look(|any| match any {
-            AnyModel::Svc(model) => Some(model.clone()),
-            _ => None,
-        });
+        let mut model = self.look(AnyModel::clone);
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
-            if let Some(model) = &mut model {
-                model.calibrate_in(&data, context)?;
+            match &mut model {
+                AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::FeatureInduction(model) => model.calibrate_in(&data, context)?,
+                _ => {}
             }
             Ok(model)
         })?;
         if let Some(raised) = raised {
             return Err(raised);
         }
-        if let Some(model) = calibrated {
-            *self.any.write().unwrap_or_else(PoisonError::into_inner) = AnyModel::Svc(model);
-        }
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = calibrated;
         Ok(())
     }
 
@@ -336,6 +349,7 @@ impl Model {
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::FeatureInduction(model) => model.probabilities(x, context),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
         table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))

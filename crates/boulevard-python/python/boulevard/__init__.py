@@ -14,12 +14,15 @@ from . import datasets, exceptions, model_selection
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._induction import FeatureInducer, FeatureInductionClassifier
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 
 __all__ = [
     "SVC",
     "SVR",
+    "FeatureInducer",
+    "FeatureInductionClassifier",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

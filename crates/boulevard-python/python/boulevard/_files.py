@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _core
 from ._classification import SVC, NuSVC
+from ._induction import FeatureInductionClassifier
 from ._kernel_estimator import KERNELS
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
@@ -50,10 +51,10 @@ def load(path):
     estimator.fit_status_ = parts["status"]
     estimator.n_features_in_ = parts["features"]
     estimator.shape_fit_ = (parts["rows"], parts["features"])
-    estimator._sparse = type(parts["vectors"]) is tuple
+    estimator._sparse = type(parts.get("vectors")) is tuple
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    if model.kind == "svc":
+    if model.classes is not None:
         estimator.classes_ = _labels(model.classes)
         estimator.class_weight_ = _class_weights(model.classes, given["class_weight"])
     estimator._take(parts)
@@ -62,6 +63,8 @@ def load(path):
 
 def _estimator(kind, given, path):
     """An unfitted estimator with the file's parameters."""
+    if kind == "feature_induction":
+        return _inducing(given, path)
     kernel, solver = dict(given["kernel"]), given["solver"]
     name = kernel.pop("type")
     if name not in KERNELS:
@@ -77,11 +80,7 @@ def _estimator(kind, given, path):
     if kind == "svc":
         ((name, value),) = given["penalty"].items()
         weights = given["class_weight"]
-        if weights == "balanced":
-            parameters["class_weight"] = "balanced"
-        elif isinstance(weights, dict):
-            labels = _labels([name for name, _ in weights["given"]]).tolist()
-            parameters["class_weight"] = dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
+        parameters["class_weight"] = _weight_parameter(weights)
         parameters.update(calibrate=given["calibrate"], random_state=given["seed"])
         return SVC(C=value, **parameters) if name == "c" else NuSVC(nu=value, **parameters)
     if kind == "svr":
@@ -92,6 +91,35 @@ def _estimator(kind, given, path):
     if kind == "one_class":
         return OneClassSVM(nu=given["nu"], **parameters)
     raise FileFormatError(f"{os.fspath(path)}: models of kind {kind!r} cannot be used from Python yet")
+
+
+def _inducing(given, path):
+    kernel = dict(given["kernel"])
+    name = kernel.pop("type")
+    if name not in KERNELS:
+        raise FileFormatError(f"{os.fspath(path)}: kernel {name!r} has no name in the Python package")
+    count, depth = given["n_induced"], given["max_depth"]
+    same = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset calibrate"
+    return FeatureInductionClassifier(
+        C=given["c"],
+        n_induced=count if count == "auto" else count["exactly"],
+        max_depth={"auto": "auto", "unlimited": None}[depth] if isinstance(depth, str) else depth["at_most"],
+        class_weight=_weight_parameter(given["class_weight"]),
+        kernel=name,
+        kernel_C=given["kernel_c"],
+        tol=given["tolerance"],
+        random_state=given["seed"],
+        **kernel,
+        **{key: given[key] for key in same.split()},
+    )
+
+
+def _weight_parameter(weights):
+    """The parameter ``class_weight`` that a file's class weights come from."""
+    if isinstance(weights, dict):
+        labels = _labels([name for name, _ in weights["given"]]).tolist()
+        return dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
+    return "balanced" if weights == "balanced" else None
 
 
 def _labels(names):

@@ -1,5 +1,6 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
+from ._induction import InductionDisplay, RulesDisplay
 from ._machine import DecisionDisplay, TuneDisplay
 
-__all__ = ["DecisionDisplay", "TuneDisplay"]
+__all__ = ["DecisionDisplay", "InductionDisplay", "RulesDisplay", "TuneDisplay"]
