@@ -13,23 +13,14 @@ use crate::arrays::{Table, table};
 use crate::errors::convert;
 use crate::models::Model;
 
-/// Arrays, certificate and effort; rules, curves and reasons as JSON under `details`.
-pub fn parts<'py>(py: Python<'py>, model: &FeatureInductionModel) -> PyResult<Bound<'py, PyDict>> {
-    let (report, parts) = (&model.report, PyDict::new(py));
+/// The machine's arrays and column names; rules, curves and reasons as JSON under `details`.
+pub fn add_parts(py: Python<'_>, model: &FeatureInductionModel, parts: &Bound<'_, PyDict>) -> PyResult<()> {
     if let Final::Linear(machine) = &model.machine {
         parts.set_item("coefficients", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
         parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
     }
     parts.set_item("center", model.standard.center.clone().into_pyarray(py))?;
     parts.set_item("spread", model.standard.spread.clone().into_pyarray(py))?;
-    parts.set_item("features", model.standard.center.len())?;
-    parts.set_item("rows", report.rows)?;
-    parts.set_item("objective", report.objective)?;
-    parts.set_item("gap", report.gap)?;
-    parts.set_item("violation", report.violation)?;
-    parts.set_item("seconds", report.seconds)?;
-    parts.set_item("status", report.stop.code())?;
-    parts.set_item("iterations", report.iterations)?;
     let classes: Vec<_> = model
         .inductions
         .iter()
@@ -50,8 +41,7 @@ pub fn parts<'py>(py: Python<'py>, model: &FeatureInductionModel) -> PyResult<Bo
         })
         .collect();
     parts.set_item("details", json!({ "classes": classes, "rules": model.rules() }).to_string())?;
-    parts.set_item("names", model.column_names())?;
-    Ok(parts)
+    parts.set_item("names", model.column_names())
 }
 
 fn of(any: &AnyModel) -> Result<&FeatureInductionModel, Error> {

@@ -8,7 +8,7 @@ use boulevard::kernel::Gamma;
 use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, Svr};
+use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -41,8 +41,33 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
         AnyModel::FeatureInduction(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
+}
+
+/// The linear machine in a model.
+fn linear_machine(model: &AnyModel) -> Option<&LinearMachine> {
+    match model {
+        AnyModel::LinearSvc(model) => Some(&model.machine),
+        AnyModel::LinearSvr(model) => Some(&model.machine),
+        _ => None,
+    }
+}
+
+/// What every fit reports.
+fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    parts.set_item("features", features)?;
+    parts.set_item("rows", report.rows)?;
+    parts.set_item("objective", report.objective)?;
+    parts.set_item("gap", report.gap)?;
+    parts.set_item("violation", report.violation)?;
+    parts.set_item("seconds", report.seconds)?;
+    parts.set_item("status", report.stop.code())?;
+    parts.set_item("iterations", report.iterations)?;
+    Ok(parts)
 }
 
 /// Decision values as the library's models define them.
@@ -93,6 +118,14 @@ pub fn fit<'py>(
         "feature_induction" => {
             let learner: FeatureInduction = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::FeatureInduction))
+        }
+        "linear_svc" => {
+            let learner: LinearSvc = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvc))
+        }
+        "linear_svr" => {
+            let learner: LinearSvr = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvr))
         }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
@@ -177,10 +210,17 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
+            let parts = report_parts(py, any.report(), any.features())?;
             if let AnyModel::FeatureInduction(model) = any {
-                return crate::induction::parts(py, model);
+                crate::induction::add_parts(py, model, &parts)?;
+                return Ok(parts);
             }
-            let (machine, report, parts) = (machine(any)?, any.report(), PyDict::new(py));
+            if let Some(machine) = linear_machine(any) {
+                parts.set_item("weights", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
+                parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
+                return Ok(parts);
+            }
+            let machine = machine(any)?;
             parts.set_item("support", int32(py, &machine.support))?;
             parts.set_item("vectors", give(py, &machine.vectors)?)?;
             let outputs = machine.coefficients.len().checked_div(machine.len());
@@ -191,23 +231,13 @@ impl Model {
             parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
             parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
             parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
-            parts.set_item("features", machine.features)?;
-            parts.set_item("rows", report.rows)?;
-            parts.set_item("objective", report.objective)?;
-            parts.set_item("gap", report.gap)?;
-            parts.set_item("violation", report.violation)?;
-            parts.set_item("seconds", report.seconds)?;
-            parts.set_item("status", report.stop.code())?;
             match any {
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
                     parts.set_item("iterations", int32(py, &steps))?;
                 }
-                _ => {
-                    parts.set_item("counts", int32(py, &[machine.len()]))?;
-                    parts.set_item("iterations", report.iterations)?;
-                }
+                _ => parts.set_item("counts", int32(py, &[machine.len()]))?,
             }
             Ok(parts)
         })
@@ -250,6 +280,7 @@ impl Model {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
             AnyModel::FeatureInduction(model) => Some(model.classes.clone()),
+            AnyModel::LinearSvc(model) => Some(model.classes.clone()),
             _ => None,
         })
     }
@@ -262,6 +293,8 @@ impl Model {
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
             AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -287,6 +320,7 @@ impl Model {
         let codes = self.look(|any| match any {
             AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             AnyModel::FeatureInduction(model) => model.codes(&values).into_iter().map(i64::from).collect(),
+            AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
@@ -298,6 +332,7 @@ impl Model {
         self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.is_some(),
             AnyModel::FeatureInduction(model) => model.calibration.is_some(),
+            AnyModel::LinearSvc(model) => model.calibration.is_some(),
             _ => false,
         })
     }
@@ -308,6 +343,7 @@ impl Model {
     fn sigmoids<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let sigmoids = self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            AnyModel::LinearSvc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
             _ => None,
         })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
@@ -334,7 +370,8 @@ impl Model {
             match &mut model {
                 AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
                 AnyModel::FeatureInduction(model) => model.calibrate_in(&data, context)?,
-                _ => {}
+                AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
+                other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
             }
             Ok(model)
         })?;
@@ -350,6 +387,7 @@ impl Model {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
             AnyModel::FeatureInduction(model) => model.probabilities(x, context),
+            AnyModel::LinearSvc(model) => model.probabilities(x, context),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
         table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))

@@ -15,6 +15,7 @@ from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
 from ._induction import FeatureInducer, FeatureInductionClassifier
+from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 
@@ -23,6 +24,8 @@ __all__ = [
     "SVR",
     "FeatureInducer",
     "FeatureInductionClassifier",
+    "LinearSVC",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

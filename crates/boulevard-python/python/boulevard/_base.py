@@ -201,7 +201,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         if status == 0:
             return
         if status == 1:
-            reason, cure = f"max_iter={self.max_iter}", "raise max_iter"
+            reason, cure = self._limit()
         elif status == 2:
             reason, cure = f"max_time={self.max_time}", "raise max_time"
         else:
@@ -212,6 +212,10 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             ConvergenceWarning,
             stacklevel=4,
         )
+
+    def _limit(self):
+        """What ended a fit of status 1, and the cure."""
+        return f"max_iter={self.max_iter}", "raise max_iter"
 
     # ------------------------------------------------------------ pickling and files
 

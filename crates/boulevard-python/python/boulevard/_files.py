@@ -9,6 +9,7 @@ from . import _core
 from ._classification import SVC, NuSVC
 from ._induction import FeatureInductionClassifier
 from ._kernel_estimator import KERNELS
+from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
 from .exceptions import FileFormatError
@@ -56,6 +57,7 @@ def load(path):
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
     if model.classes is not None:
         estimator.classes_ = _labels(model.classes)
+    if model.kind in ("svc", "feature_induction"):
         estimator.class_weight_ = _class_weights(model.classes, given["class_weight"])
     estimator._take(parts)
     return estimator
@@ -65,6 +67,8 @@ def _estimator(kind, given, path):
     """An unfitted estimator with the file's parameters."""
     if kind == "feature_induction":
         return _inducing(given, path)
+    if kind in ("linear_svc", "linear_svr"):
+        return _linear(kind, given)
     kernel, solver = dict(given["kernel"]), given["solver"]
     name = kernel.pop("type")
     if name not in KERNELS:
@@ -79,8 +83,7 @@ def _estimator(kind, given, path):
     }
     if kind == "svc":
         ((name, value),) = given["penalty"].items()
-        weights = given["class_weight"]
-        parameters["class_weight"] = _weight_parameter(weights)
+        parameters["class_weight"] = _given_weights(given["class_weight"])
         parameters.update(calibrate=given["calibrate"], random_state=given["seed"])
         return SVC(C=value, **parameters) if name == "c" else NuSVC(nu=value, **parameters)
     if kind == "svr":
@@ -104,7 +107,7 @@ def _inducing(given, path):
         C=given["c"],
         n_induced=count if count == "auto" else count["exactly"],
         max_depth={"auto": "auto", "unlimited": None}[depth] if isinstance(depth, str) else depth["at_most"],
-        class_weight=_weight_parameter(given["class_weight"]),
+        class_weight=_given_weights(given["class_weight"]),
         kernel=name,
         kernel_C=given["kernel_c"],
         tol=given["tolerance"],
@@ -114,12 +117,35 @@ def _inducing(given, path):
     )
 
 
-def _weight_parameter(weights):
-    """The parameter ``class_weight`` that a file's class weights come from."""
-    if isinstance(weights, dict):
-        labels = _labels([name for name, _ in weights["given"]]).tolist()
-        return dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
-    return "balanced" if weights == "balanced" else None
+def _linear(kind, given):
+    """An unfitted linear estimator."""
+    bias = given["bias"]
+    parameters = {
+        "C": given["c"],
+        "tol": given["tolerance"],
+        "fit_intercept": bias != "none",
+        "intercept_scaling": bias["column"] if isinstance(bias, dict) else None,
+    }
+    absolute = given["loss"] == "absolute"
+    if kind == "linear_svr":
+        loss = "epsilon_insensitive" if absolute else "squared_epsilon_insensitive"
+        return LinearSVR(loss=loss, epsilon=given["epsilon"], **parameters)
+    return LinearSVC(
+        loss="hinge" if absolute else "squared_hinge",
+        penalty=given["regulariser"],
+        class_weight=_given_weights(given["class_weight"]),
+        calibrate=given["calibrate"],
+        random_state=given["seed"],
+        **parameters,
+    )
+
+
+def _given_weights(weights):
+    """The parameter ``class_weight`` from a file."""
+    if not isinstance(weights, dict):
+        return "balanced" if weights == "balanced" else None
+    labels = _labels([name for name, _ in weights["given"]]).tolist()
+    return dict(zip(labels, [factor for _, factor in weights["given"]], strict=True))
 
 
 def _labels(names):

@@ -9,10 +9,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._base import NativeEstimator, count_threads, seed_of, shared_constraints, with_callbacks
-from ._classification import KernelClassifier
+from ._base import count_threads, NativeEstimator, seed_of, shared_constraints, with_callbacks
+from ._classification import ProbabilityMixin
 from ._docs import document
-from ._kernel_estimator import HUGE, KERNELS, KernelEstimator, class_names
+from ._kernel_estimator import class_names, HUGE, KERNELS, KernelEstimator, read_weights
 from .exceptions import DataError
 
 __all__ = ["FeatureInducer", "FeatureInductionClassifier"]
@@ -42,12 +42,12 @@ class _Inducing(NativeEstimator):
 
     _target_kinds = "biufU"
     _doc_link_template = "https://docs.rs/boulevard"
-    # No parameter: the linear solver has a limit of its own.
-    max_iter = -1
 
-    _encode = KernelClassifier._encode
-    _class_weights = KernelClassifier._class_weights
-    _read_weights = KernelEstimator._read_weights
+    # The transformer reads classes as the classifiers do, but has no probabilities.
+    _encode = ProbabilityMixin._encode
+    _class_weights = ProbabilityMixin._class_weights
+    _check_classes_left = ProbabilityMixin._check_classes_left
+    _one_class_left = ProbabilityMixin._one_class_left
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -83,17 +83,14 @@ class _Inducing(NativeEstimator):
         original = (X, y)
         X, y = self._read(X, y, reset=True, needs_y=True)
         y, codes = self._encode(X, y, original)
-        weights = self._read_weights(sample_weight, X)
-        if weights is not None and np.count_nonzero(np.bincount(codes, weights, minlength=len(self.classes_))) < 2:
-            raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+        weights = read_weights(sample_weight, X)
+        self._check_classes_left(codes, weights)
         self.class_weight_, class_weight = self._class_weights(y, weights)
-        self.__dict__.pop("_training", None)
+        if "calibrate" in extra:
+            self._remember(X, codes, weights)
         parameters = json.dumps({**self._parameters(class_weight), **extra})
         names = class_names(self.classes_)
         parts, raised = self._run("feature_induction", parameters, X, codes, names, weights, original)
-        if extra.get("calibrate") is False:
-            # Probabilities are fitted on first use: keep what that needs (references, no copies).
-            self._training = (X, codes, weights)
         self._take(parts)
         self._end(parts, raised)
         return self
@@ -121,12 +118,17 @@ class _Inducing(NativeEstimator):
         self._names = parts["names"]
         self._effort = {name: sum(one[name] for one in each) for name in ("tree_seconds", "refit_seconds")}
 
-    def _judge(self, judge, X):
-        """Calls the native part with a table; faults that the quick look left to it are said in scikit-learn's words."""
+    def _limit(self):
+        return "the gap no longer falls", "lower C"
+
+    def _judge(self, method, X):
+        """Calls a method of the native model, or a function of it; faults that the quick look left to it are said in scikit-learn's words."""
         check_is_fitted(self)
         table = self._table(self._read(X, reset=False)[0])
         try:
-            return judge(self._native, table)
+            if callable(method):
+                return method(self._native, table)
+            return getattr(self._native, method)(table, count_threads(self.n_jobs))
         except DataError:
             self._read_anything(X, None, reset=False, needs_y=False)
             raise
@@ -187,7 +189,7 @@ class _Inducing(NativeEstimator):
 
 
 @document
-class FeatureInductionClassifier(ClassifierMixin, TransformerMixin, _Inducing):
+class FeatureInductionClassifier(ProbabilityMixin, ClassifierMixin, TransformerMixin, _Inducing):
     """A linear support vector classifier that grows readable rules (Jin and Liu 2004).
 
     Round by round, a small tree is grown on the rows that the linear machine gets wrong or nearly wrong; its answer becomes a new column,
@@ -306,8 +308,6 @@ class FeatureInductionClassifier(ClassifierMixin, TransformerMixin, _Inducing):
         "calibrate": ["boolean"],
     }
     _kernel = KernelEstimator._kernel
-    predict_log_proba = KernelClassifier.predict_log_proba
-    _ensure_calibrated = KernelClassifier._ensure_calibrated
 
     def __init__(
         self,
@@ -408,7 +408,7 @@ class FeatureInductionClassifier(ClassifierMixin, TransformerMixin, _Inducing):
         decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: one value, positive for ``classes_[1]``. More: one column per class; the largest is the prediction.
         """
-        values = self._judge(lambda model, table: model.decisions(table, count_threads(self.n_jobs)), X)
+        values = self._judge("decisions", X)
         return values.ravel() if len(self.classes_) == 2 else values
 
     def predict(self, X):
@@ -424,8 +424,7 @@ class FeatureInductionClassifier(ClassifierMixin, TransformerMixin, _Inducing):
         labels : ndarray of shape (n_samples,)
             The class of the largest decision.
         """
-        codes = self._judge(lambda model, table: model.codes(table, count_threads(self.n_jobs)), X)
-        return self.classes_.take(codes)
+        return self.classes_.take(self._judge("codes", X))
 
     def staged_predict(self, X):
         """Predict with 0, 1, 2, ... induced features; the first are the linear machine's labels.
@@ -443,26 +442,6 @@ class FeatureInductionClassifier(ClassifierMixin, TransformerMixin, _Inducing):
         stages = self._judge(lambda model, table: _core.induced_stages(model, table, count_threads(self.n_jobs)), X)
         for codes in stages.T:
             yield self.classes_.take(codes.astype(np.intp))
-
-    def predict_proba(self, X):
-        """Predict class probabilities.
-
-        They come from Platt's sigmoids on five-fold cross-validated decisions, fitted with the model (``calibrate=True``) or on first use;
-        the folds use the depth and number of rounds that were chosen. The most probable class is always the predicted one.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        self._ensure_calibrated()
-        return self._judge(lambda model, table: model.probabilities(table, count_threads(self.n_jobs)), X)
 
     def transform(self, X):
         """The table the linear machine sees: standardised columns, then the induced ones.
