@@ -1,15 +1,18 @@
 //! What only models with induced features have: their parts, the transformed table, stages and explanations.
 
+use std::time::Instant;
+
 use boulevard::Error;
+use boulevard::methods::feature_induction::tree::{Output, SortedColumns, TreeSettings, grow};
 use boulevard::methods::feature_induction::{FeatureInductionModel, Final};
 use boulevard::persist::AnyModel;
-use numpy::{IntoPyArray, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 
-use crate::arrays::{Table, table};
+use crate::arrays::{Table, counts, table};
 use crate::errors::convert;
 use crate::models::Model;
 
@@ -96,4 +99,38 @@ pub fn induced_explain(py: Python<'_>, model: &Model, x: &Bound<'_, PyAny>) -> P
 #[pyfunction]
 pub fn induced_text(model: &Model, rules: usize) -> PyResult<String> {
     model.look(|any| of(any).map(|model| model.export_text(rules))).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Grows one tree on one thread, for comparisons: seconds for sorting the columns, least seconds for growing and pruning, leaves, and what
+/// the tree says about every row. `y` is 0 or 1.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn grow_tree<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    depth: usize,
+    repeats: usize,
+) -> PyResult<(f64, f64, usize, Bound<'py, PyArray1<f64>>)> {
+    let held = Table::extract(x)?;
+    let matrix = held.matrix()?;
+    matrix.check_finite("X").map_err(|error| convert(py, error))?;
+    let positive: Vec<bool> = counts(y)?.into_iter().map(|code| code == 1).collect();
+    if positive.len() != matrix.rows() {
+        return Err(PyValueError::new_err(format!("{} labels for {} rows", positive.len(), matrix.rows())));
+    }
+    let start = Instant::now();
+    let columns = SortedColumns::new(&matrix, 1);
+    let sorting = start.elapsed().as_secs_f64();
+    let ones = vec![1.0; positive.len()];
+    let settings = TreeSettings { max_depth: depth, ..TreeSettings::default() };
+    let (mut growing, mut tree) = (f64::INFINITY, None);
+    for _ in 0..repeats.max(1) {
+        let start = Instant::now();
+        tree = Some(grow(&columns, &positive, &ones, &settings));
+        growing = growing.min(start.elapsed().as_secs_f64());
+    }
+    let tree = tree.ok_or_else(|| PyValueError::new_err("no tree"))?;
+    let said = columns.evaluate(&tree, Output::Soft);
+    Ok((sorting, growing, tree.leaves(), said.into_pyarray(py)))
 }

@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use super::generate::generate;
     #[pymodule_export]
-    use super::induction::{induced_explain, induced_stages, induced_table, induced_text};
+    use super::induction::{grow_tree, induced_explain, induced_stages, induced_table, induced_text};
     #[pymodule_export]
     use super::models::{Model, fit};
     #[pymodule_export]
