@@ -3,7 +3,8 @@
 //! Parts of the rows are held out several times (a fifth each, the classes in proportion; more often where rows are few, because one
 //! small part says little). Every depth runs on the rest; the held-out error over the number of features, averaged over the parts and
 //! smoothed over five numbers, is the curve, and its lowest point wins: the smallest number, then the smallest depth, among equals.
-//! The linear machine is the point 0, so the choice may be to induce nothing.
+//! The linear machine is the point 0, and it stays unless the winner is better by more than the uncertainty of the comparison: the lowest
+//! of 150 points flatters itself. So the choice may be to induce nothing.
 
 use std::ops::ControlFlow;
 
@@ -85,6 +86,7 @@ pub(super) fn choose(
         let ((part, test), depth) = (&parts[job / depths.len()], depths[job % depths.len()]);
         let plan = Plan {
             tree: super::TreeSettings { max_depth: depth, ..plan.tree },
+            finish: false,
             stream: plan.stream + 2 + (job / depths.len()) as u64,
             ..*plan
         };
@@ -100,6 +102,7 @@ pub(super) fn choose(
         curve.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / parts.len() as f64);
     }
     let linear_error = curves[0].errors[0];
+    let held: f64 = parts.iter().map(|(_, test)| test.iter().map(|&row| table.counts[row]).sum::<f64>()).sum();
     let mut best = (linear_error, 0, 0);
     for (place, curve) in curves.iter().enumerate() {
         for rounds in if fixed_rounds { plan.rounds..=plan.rounds } else { 1..=plan.rounds } {
@@ -108,6 +111,12 @@ pub(super) fn choose(
                 best = (error, place, rounds);
             }
         }
+    }
+    // Of `held` rows at most `(linear + error) held` are judged differently by the two machines; the difference of the errors has at most
+    // the standard deviation of as many coin tosses.
+    let uncertainty = ((linear_error + best.0) / held.max(1.0)).sqrt();
+    if !fixed_rounds && best.0 > linear_error - uncertainty {
+        best = (linear_error, 0, 0);
     }
     let choice = Choice { depth: curves[best.1].depth, rounds: best.2, error: best.0, linear_error, curves };
     Ok((Some(choice), stop))

@@ -186,6 +186,7 @@ impl FeatureInduction {
             cross_fit: self.cross_fit,
             min_gain: self.min_gain,
             tolerance: self.tolerance,
+            finish: true,
             seed: self.seed,
             stream: 100 + ((class as u64) << 8),
         }
@@ -205,7 +206,7 @@ impl FeatureInduction {
                     plan.rounds = choice.rounds;
                     plan.tree.max_depth = choice.depth.unwrap_or(MOST_DEPTH);
                     if choice.rounds == 0 {
-                        declined = Some("no number of features lowered the error on held-out rows".to_owned());
+                        declined = Some("no number of features lowered the error on held-out rows by more than its uncertainty".to_owned());
                     }
                 }
                 // The number was asked for: only the depth falls back, to three.

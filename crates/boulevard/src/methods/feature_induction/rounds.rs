@@ -17,6 +17,9 @@ use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Lin
 const LEAST_SPREAD: f64 = 1e-12;
 /// Draws with a single class before the induction gives up.
 const MOST_DRAWS: usize = 20;
+/// The gap of fits between the first and the last: rows are weighed by them, nothing else. Spambase's 50 refits took half the steps of
+/// refits to 1e-4, with the same errors.
+const ROUGH: f64 = 1e-2;
 /// Folds of cross-fitting.
 const FOLDS: usize = 5;
 
@@ -97,6 +100,8 @@ pub(super) struct Plan {
     pub cross_fit: bool,
     pub min_gain: f64,
     pub tolerance: f64,
+    /// Whether the last machine is fitted to the full tolerance.
+    pub finish: bool,
     pub seed: u64,
     pub stream: u64,
 }
@@ -125,8 +130,7 @@ pub(super) fn run(
     watch: &mut dyn FnMut(&Stage, Option<&Induced>) -> ControlFlow<()>,
 ) -> Result<Run> {
     let mut rounds = Rounds::new(table, class, plan, context);
-    let first = rounds.fit(None)?;
-    let (mut stage, mut solution) = first;
+    let (mut stage, mut solution) = rounds.fit(None, plan.tolerance)?;
     let mut go_on = watch(&stage, None).is_continue();
     let mut run = Run {
         features: Vec::new(),
@@ -167,7 +171,8 @@ pub(super) fn run(
         rounds.append(&column);
         let start = Instant::now();
         let before = stage.objective;
-        (stage, solution) = rounds.fit(Some((&stage, &solution)))?;
+        let tolerance = if round == plan.rounds { plan.tolerance } else { plan.tolerance.max(ROUGH) };
+        (stage, solution) = rounds.fit(Some((&stage, &solution)), tolerance)?;
         run.refit_seconds += start.elapsed().as_secs_f64();
         run.iterations += solution.iterations;
         run.stop = run.stop.worst(solution.stop);
@@ -180,7 +185,19 @@ pub(super) fn run(
             break;
         }
     }
-    if matches!(run.stop, StopReason::TimeLimit | StopReason::Interrupted) {
+    let interrupted = matches!(run.stop, StopReason::TimeLimit | StopReason::Interrupted);
+    // A run that ended before its last round still owes the tight fit.
+    if !interrupted && plan.finish && solution.gap > plan.tolerance && !run.features.is_empty() {
+        let start = Instant::now();
+        let (stage, solution) = rounds.fit(Some((&stage, &solution)), plan.tolerance)?;
+        run.refit_seconds += start.elapsed().as_secs_f64();
+        run.iterations += solution.iterations;
+        run.stop = run.stop.worst(solution.stop);
+        run.stages.pop();
+        run.stages.push(stage);
+        run.solution = solution;
+    }
+    if interrupted {
         run.ending = Ending::Stopped;
     }
     Ok(run)
@@ -218,7 +235,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Fits the machine, from the machine before where there is one.
-    fn fit(&self, before: Option<(&Stage, &LinearSolution)>) -> Result<(Stage, LinearSolution)> {
+    fn fit(&self, before: Option<(&Stage, &LinearSolution)>, tolerance: f64) -> Result<(Stage, LinearSolution)> {
         let problem = LinearProblem {
             x: &self.z,
             target: &self.signs,
@@ -230,13 +247,13 @@ impl<'a> Rounds<'a> {
             bias: Bias::Free,
         };
         let start = before.map(|(_, s)| LinearStart { weights: s.weights.clone(), bias: s.bias, dual: s.dual.clone() });
-        let mut solution = solve_linear(&problem, self.plan.tolerance, start.as_ref(), self.context)?;
+        let mut solution = solve_linear(&problem, tolerance, start.as_ref(), self.context)?;
         // The machine before, with weight 0 for the new column, is a solution too: rounding or an early stop must not make it worse.
         if let Some((stage, old)) = before
             && solution.primal > stage.objective
         {
             solution.weights = old.weights.clone();
-            solution.weights.push(0.0);
+            solution.weights.resize(self.z.columns(), 0.0);
             (solution.bias, solution.primal) = (old.bias, stage.objective);
         }
         let decisions = self.decisions(&solution.weights, solution.bias);
