@@ -201,3 +201,48 @@ fn data_and_models_are_converted() {
     place.ok("train two.svm --scale standard -o scaled.model");
     assert!(place.refused("convert scaled.model x --model libsvm").contains("scales its columns"));
 }
+
+#[test]
+fn selection_trains_predicts_and_explains() {
+    let place = Place::with_data();
+    let mut numbers = common::Numbers::new(3);
+    let mut rows = String::from("a,b,noise,site,label\n");
+    for i in 0..90 {
+        let (a, b, noise, site) = (numbers.next() - 0.5, numbers.next() - 0.5, numbers.next(), ["north", "south"][i % 2]);
+        rows.push_str(&format!("{a:.3},{b:.3},{noise:.3},{site},{}\n", if a + 0.3 * b > 0.0 { "yes" } else { "no" }));
+    }
+    place.write("sites.csv", &rows);
+    let said = place.ok("train sites.csv --method select --task site --scale standard --rho 0.05 -o m --report r.html");
+    assert!(
+        said.contains("classifier that selects features") && said.contains("2, sharing one set of switches: `north`, `south`"),
+        "{said}"
+    );
+    assert!(place.read("r.html").contains("the largest switches"));
+    assert!(place.ok("inspect m").contains("largest switches  a "));
+    let run = place.run("predict m sites.csv --task site");
+    assert_eq!(run.out.lines().count(), 91);
+    assert!(run.err.starts_with("accuracy 9") || run.err.starts_with("accuracy 100"), "{}", run.err);
+    assert!(place.refused("predict m sites.csv --ignore site").contains("--task"));
+    assert!(place.ok("evaluate sites.csv --method select --task site --folds 3").contains("select"));
+    let kernels = "train flowers.csv --method select --select kernels --kernels linear,poly:2:1,rbf:0.5 --calibrate -o k";
+    assert!(place.ok(kernels).contains("classifier that selects kernels"));
+    assert!(place.run("predict k flowers.csv --probability").out.starts_with("prediction,probability:setosa"));
+    assert!(
+        place.ok("train prices.csv --method select --regression --margin-prior jj --bias flat --c 10").contains("regressor that selects")
+    );
+    let tuned = place.ok("tune flowers.csv --method select --c-grid 1.5,3 --folds 3 -o t");
+    assert!(tuned.contains("best: --rho"), "{tuned}");
+    let trivial = place.run("train flowers.csv --method select --c 1");
+    assert!(trivial.code == 0 && trivial.err.contains("c > 1"), "{}", trivial.err);
+    for (words, word) in [
+        ("train flowers.csv --rho 0.1", "--rho does not apply to --method svc: it belongs to select"),
+        ("train flowers.csv --method select --gamma 1", "belongs to the kernel machines"),
+        ("train flowers.csv --method select --rho 2", "parameter `rho`"),
+        ("train flowers.csv --method select --kernels linear", "--select kernels"),
+        ("train flowers.csv --method select --select kernels --kernels cubic", "`cubic` is not a base kernel"),
+        ("train sites.csv --method select --task site --label a", "tell two classes apart"),
+    ] {
+        let refused = place.refused(words);
+        assert!(refused.contains(word), "{words}: {refused}");
+    }
+}

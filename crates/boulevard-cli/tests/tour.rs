@@ -13,11 +13,11 @@ fn the_tour_is_short_and_leaves_a_page() {
     let place = Place::new();
     let out = place.ok("demo");
     let words: Vec<&str> = out.split_whitespace().collect();
-    for word in ["banana", "spiral", "balanced", "SVR", "one-class", "boulevard-demo.html"] {
+    for word in ["banana", "spiral", "balanced", "SVR", "one-class", "select", "boulevard-demo.html"] {
         assert!(words.iter().any(|known| known.contains(word)), "{word}\n{out}");
     }
     let page = place.read("boulevard-demo.html");
-    assert_eq!(page.matches("<svg").count(), 7);
+    assert_eq!(page.matches("<svg").count(), 8);
     assert!(!page.contains("http"), "self-contained");
 }
 

@@ -10,6 +10,7 @@ mod generate;
 mod induction;
 mod models;
 mod search;
+mod selection;
 
 use pyo3::prelude::*;
 
@@ -24,6 +25,8 @@ mod _core {
     use super::models::{Model, fit};
     #[pymodule_export]
     use super::search::grid_search;
+    #[pymodule_export]
+    use super::selection::{fit_selection, selection_path, selection_search, selection_transfer};
 
     use super::*;
 

@@ -18,9 +18,10 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{Table, counts, give, int32, reals, table};
 use crate::border::{self, Limits};
 use crate::errors::{convert, exception};
+use crate::selection;
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
-const LARGE: usize = 1 << 20;
+pub const LARGE: usize = 1 << 20;
 /// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
 const CHUNK: usize = 16_384;
 
@@ -43,6 +44,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::FeatureInduction(model) => model.decision_values_in(x, context),
         AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
         AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
+        AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -57,7 +59,7 @@ fn linear_machine(model: &AnyModel) -> Option<&LinearMachine> {
 }
 
 /// What every fit reports.
-fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
+pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
     let parts = PyDict::new(py);
     parts.set_item("features", features)?;
     parts.set_item("rows", report.rows)?;
@@ -168,8 +170,13 @@ impl Model {
     }
 
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
-    pub(crate) fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
+    pub fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts another model in its place.
+    pub fn replace(&self, any: AnyModel) {
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = any;
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
@@ -210,6 +217,9 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
+            if let AnyModel::MultiTaskSelection(model) = any {
+                return selection::parts(py, model);
+            }
             let parts = report_parts(py, any.report(), any.features())?;
             if let AnyModel::FeatureInduction(model) = any {
                 crate::induction::add_parts(py, model, &parts)?;
@@ -295,6 +305,7 @@ impl Model {
             AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
+            AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -333,6 +344,7 @@ impl Model {
             AnyModel::Svc(model) => model.calibration.is_some(),
             AnyModel::FeatureInduction(model) => model.calibration.is_some(),
             AnyModel::LinearSvc(model) => model.calibration.is_some(),
+            AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
             _ => false,
         })
     }
@@ -378,7 +390,7 @@ impl Model {
         if let Some(raised) = raised {
             return Err(raised);
         }
-        *self.any.write().unwrap_or_else(PoisonError::into_inner) = calibrated;
+        self.replace(calibrated);
         Ok(())
     }
 
@@ -388,8 +400,38 @@ impl Model {
             AnyModel::Svc(model) => model.probabilities(x, context),
             AnyModel::FeatureInduction(model) => model.probabilities(x, context),
             AnyModel::LinearSvc(model) => model.probabilities(x, context),
+            AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
-        table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))
+        let columns = values.len().checked_div(rows).unwrap_or(1);
+        table(py, values, rows, columns)
+    }
+
+    /// Decision values of one task of multi-task selection.
+    fn task_decisions<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        task: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (values, _) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::MultiTaskSelection(model) => model.task_values(x, task, context),
+            _ => Err(Error::data("only multi-task models have tasks")),
+        })?;
+        Ok(values.into_pyarray(py))
+    }
+
+    /// Fits probabilities on the tasks a model of multi-task selection learnt from.
+    fn calibrate_tasks<'py>(
+        &self,
+        py: Python<'py>,
+        tables: Vec<Bound<'py, PyAny>>,
+        targets: Vec<(usize, Bound<'py, PyAny>)>,
+        outputs: &str,
+        threads: usize,
+        memory: Option<usize>,
+    ) -> PyResult<()> {
+        selection::calibrate(py, self, &tables, &targets, outputs, &Limits { threads, time: None, memory, progress: None })
     }
 }

@@ -22,6 +22,8 @@ pub enum MethodName {
     Linear,
     /// A linear classifier that grows readable rules where a straight line fails
     Induce,
+    /// Classification or regression that selects features or kernels, for one task or many (Jebara 2004)
+    Select,
 }
 
 impl MethodName {
@@ -35,6 +37,7 @@ impl MethodName {
             Self::OneClass => "one-class",
             Self::Linear => "linear",
             Self::Induce => "induce",
+            Self::Select => "select",
         }
     }
 }
@@ -108,17 +111,44 @@ pub enum ScaleName {
     Minmax,
 }
 
+/// What multi-task selection switches on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SelectName {
+    /// Input features
+    Features,
+    /// Base kernels
+    Kernels,
+}
+
+/// The prior of a bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BiasName {
+    /// Gaussian around zero
+    Gaussian,
+    /// Any bias is as good as another
+    Flat,
+}
+
+/// The prior of a regression margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MarginName {
+    /// Exponential beyond epsilon
+    Exp,
+    /// Flat up to epsilon, exponential beyond
+    Jj,
+}
+
 /// Parameters of all methods. `None` means the method's default.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error (svc, svr, nu-svr, linear, induce) [default: 1; induce: 0.01]
+    /// Price of an error (svc, svr, nu-svr, linear, induce) [default: 1; induce: 0.01]; decay of the margin prior (select) [default: 3]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
     #[arg(long, value_name = "NU", allow_negative_numbers = true)]
     pub nu: Option<f64>,
-    /// Half-width of the tube without loss (svr, linear) [default: 0.1; linear: 0]
+    /// Half-width of the tube without loss (svr, linear, select) [default: 0.1; linear: 0]
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
     /// Kernel; with induce that of the last machine, over columns and rules [default: rbf; induce: linear]
@@ -139,7 +169,7 @@ pub struct LearnerArgs {
     /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
-    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear, induce)
+    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear, induce, select)
     #[arg(long)]
     pub calibrate: bool,
     /// Loss (linear) [default: squared-hinge]
@@ -154,7 +184,7 @@ pub struct LearnerArgs {
     /// Scale the columns first; the model remembers how
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub scale: ScaleName,
-    /// Violation of the optimality conditions to reach; relative duality gap for linear and induce [default: 0.001; linear, induce: 0.0001]
+    /// Violation of the optimality conditions to reach; relative duality gap for linear, induce and select [default: 0.001; linear, induce: 0.0001; select: 1e-6]
     #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// Megabytes of kernel rows to keep [default: 200]
@@ -163,6 +193,39 @@ pub struct LearnerArgs {
     /// Steps of the solver at most
     #[arg(long, value_name = "N")]
     pub max_iter: Option<u64>,
+    /// What is switched on or off (select) [default: features]
+    #[arg(long, value_name = "WHAT")]
+    pub select: Option<SelectName>,
+    /// Base kernels, separated by commas: linear, poly:DEGREE[:COEF0[:GAMMA]], rbf[:GAMMA], laplacian[:GAMMA] (select)
+    #[arg(long, value_name = "KERNELS", value_delimiter = ',')]
+    pub kernels: Vec<String>,
+    /// Whether base kernels are brought to k(x, x) = 1 (select) [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub normalize_kernels: Option<bool>,
+    /// Prior probability that a feature or kernel is on, above 0 and at most 1 (select) [default: 0.01]
+    #[arg(long, value_name = "RHO", allow_negative_numbers = true)]
+    pub rho: Option<f64>,
+    /// Its logarithm, from -700 to 0; wins over --rho (select)
+    #[arg(long, value_name = "LN_RHO", allow_negative_numbers = true)]
+    pub ln_rho: Option<f64>,
+    /// Prior of the bias (select) [default: gaussian]
+    #[arg(long, value_name = "PRIOR")]
+    pub bias: Option<BiasName>,
+    /// Variance of a Gaussian bias (select) [default: 1]
+    #[arg(long, value_name = "VARIANCE", allow_negative_numbers = true)]
+    pub bias_variance: Option<f64>,
+    /// Whether tasks share their switches (select) [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub share: Option<bool>,
+    /// Switches at or below this are off when predicting (select) [default: 0]
+    #[arg(long, value_name = "SWITCH", allow_negative_numbers = true)]
+    pub threshold: Option<f64>,
+    /// Prior of the margin in regression (select) [default: exp]
+    #[arg(long, value_name = "PRIOR")]
+    pub margin_prior: Option<MarginName>,
+    /// The label is a number, not a class (select)
+    #[arg(long)]
+    pub regression: bool,
     /// Do not leave out samples that seem settled
     #[arg(long)]
     pub no_shrinking: bool,

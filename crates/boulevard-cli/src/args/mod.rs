@@ -7,8 +7,8 @@ mod verbs;
 
 pub use data::DataArgs;
 pub use learner::{
-    GammaRuleName, InduceArgs, KernelName, LearnerArgs, LossName, MethodName, MulticlassName, OutputName, PresetName, RegulariserName,
-    SamplingName, ScaleName,
+    BiasName, GammaRuleName, InduceArgs, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, OutputName, PresetName,
+    RegulariserName, SamplingName, ScaleName, SelectName,
 };
 pub use run::RunArgs;
 pub use verbs::{

@@ -9,9 +9,11 @@ use boulevard::data::generate::{self, Clusters};
 use boulevard::data::{Dataset, Target, split};
 use boulevard::kernel::Kernel;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
+use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::regression;
 use boulevard::observe::Context;
+use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, OneClass, Penalty, Svc, Svr, Tube};
 use serde_json::json;
 
@@ -23,7 +25,7 @@ use crate::learner::{Plan, Recipe};
 use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{html, number, picture, print, print_json};
+use crate::report::{html, number, picture, print, print_json, selection};
 
 /// One stop of the tour.
 struct Stop {
@@ -49,6 +51,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     stops.push(rules(&context)?);
     stops.push(friedman(&context)?);
     stops.push(one_class(&context)?);
+    stops.push(select(&context)?);
     watcher.finish();
     let table = table(&stops);
     files::write(&args.output, page(&stops, &table).as_bytes())?;
@@ -228,6 +231,39 @@ fn friedman(context: &Context<'_>) -> Result<Stop> {
         seconds,
         figure: Some(picture::agreement("true value against prediction", &pairs)),
         words: "Five columns matter, two do not; the noise alone has an RMSE of 1.",
+    })
+}
+
+/// Forty columns of which three matter: the switches find them.
+fn select(context: &Context<'_>) -> Result<Stop> {
+    let shape =
+        Clusters { columns: 40, informative: 3, redundant: 0, classes: 2, clusters_per_class: 1, separation: 1.2, label_noise: 0.02 };
+    let all = generate::classification(2100, 4, &shape)?;
+    let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2100.0, 0)?;
+    let (train, test) = (all.select(&parts.train), all.select(&parts.test));
+    let learner = MultiTaskSelection { c: 2.0, ..MultiTaskSelection::default() };
+    let plan = Plan { method: MethodName::Select, recipe: Recipe::Select { learner, regression: false }, scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let figure = match &fitted.model {
+        AnyModel::MultiTaskSelection(model) => {
+            let bars: Vec<_> = selection::largest_switches(model, 10).into_iter().map(|(name, on)| (name, on, None)).collect();
+            Some(picture::bars("the ten largest of forty switches", &bars, |value| number::general(value, 2)))
+        }
+        _ => None,
+    };
+    Ok(Stop {
+        problem: "3 of 40 columns",
+        method: "select",
+        rows: train.len(),
+        measure: "error",
+        error,
+        fitted,
+        seconds,
+        figure,
+        words: "The probability that a column matters, for the ten largest; three columns do.",
     })
 }
 

@@ -5,9 +5,11 @@ use std::io::Read;
 use anyhow::{Context as _, Result};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
 use boulevard::data::{Dataset, Target};
+use boulevard::methods::multitask_selection::Outputs;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::regression;
 use boulevard::persist::AnyModel;
+use boulevard::svm::Model;
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -36,12 +38,24 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     align(&fitted, &mut data, &args.data)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let answers = fitted.answer(&data.x, &context)?;
+    let answers = fitted.answer_rows(&data, &context)?;
     let probabilities = match &fitted.model {
-        AnyModel::Svc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
-        AnyModel::LinearSvc(model) if args.probability => Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)),
+        AnyModel::Svc(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
+        AnyModel::LinearSvc(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
         AnyModel::FeatureInduction(model) if args.probability => {
-            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes))
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
+        AnyModel::MultiTaskSelection(model) if args.probability => {
+            let values = model.probabilities_from(&model.decision_values_in(&fitted.prepare(&data.x)?, &context)?)?;
+            let names = match &model.outputs {
+                Outputs::Classes(classes) => classes.clone(),
+                outputs => (0..outputs.tasks()).map(|task| outputs.name(task)).collect(),
+            };
+            Some((values, names))
         }
         _ => None,
     };
@@ -93,6 +107,7 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     files::expect_file(&args.data)?;
     let target = match &fitted.model {
         AnyModel::Svr(_) | AnyModel::LinearSvr(_) => TargetKind::Real,
+        AnyModel::MultiTaskSelection(model) if !model.outputs.classify() => TargetKind::Real,
         AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
         _ => TargetKind::Classes,
     };
@@ -164,7 +179,11 @@ fn said_text(target: &Target, row: usize) -> String {
     match target {
         Target::Classes(classes) => classes.names()[classes.codes()[row] as usize].clone(),
         Target::Real(values) => values[row].to_string(),
-        Target::None | Target::Labels(_) => String::new(),
+        Target::Labels(labels) => {
+            let on = labels.row(row).iter().zip(labels.names()).filter(|(on, _)| **on).map(|(_, name)| name.as_str());
+            on.collect::<Vec<_>>().join(" ")
+        }
+        Target::None => String::new(),
     }
 }
 

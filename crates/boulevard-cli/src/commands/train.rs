@@ -11,7 +11,7 @@ use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
-use crate::report::{complain, describe, html, number, picture, print, print_json};
+use crate::report::{complain, describe, html, number, picture, print, print_json, selection};
 use crate::{columns, data, files, folds};
 
 /// Training rows times support vectors up to which the training error is worth its time.
@@ -31,6 +31,11 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
     let fitted = plan.fit(&data, &context);
     watcher.finish();
     let fitted = fitted?;
+    if let boulevard::persist::AnyModel::MultiTaskSelection(model) = &fitted.model
+        && !args.run.quiet
+    {
+        model.notes.iter().for_each(|note| complain(&format!("warning: {note}")));
+    }
     let error = training_error(&fitted, &data)?;
     if let Some(path) = &args.output {
         fitted.save(path)?;
@@ -91,7 +96,7 @@ fn training_error(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<f64>> {
     if data.len().saturating_mul(fitted.support()) > CHEAP {
         return Ok(None);
     }
-    let answers = fitted.answer(&data.x, &Context::default())?;
+    let answers = fitted.answer_rows(data, &Context::default())?;
     folds::judge(&data.target, &answers.target, data.weights.as_deref()).map(Some)
 }
 
@@ -125,8 +130,13 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
     if let Some(figure) = map(fitted, data)? {
         body.push_str(&html::cards(&figure));
     }
+    if let boulevard::persist::AnyModel::MultiTaskSelection(model) = &fitted.model {
+        let bars: Vec<_> = selection::largest_switches(model, 25).into_iter().map(|(name, on)| (name, on, None)).collect();
+        let svg = picture::bars("the largest switches", &bars, |value| number::general(value, 3));
+        body.push_str(&html::figure(&svg, "What is on.", "Posterior probability of the features or kernels with the largest ones."));
+    }
     if let Target::Real(truth) = &data.target
-        && let Target::Real(said) = fitted.answer(&data.x, &Context::default())?.target
+        && let Target::Real(said) = fitted.answer_rows(data, &Context::default())?.target
     {
         let pairs: Vec<(f64, f64)> = truth.iter().copied().zip(said.iter().copied()).take(2000).collect();
         let caption = format!("On the training rows; R2 = {}.", number::g(regression::r2(truth, &said, None)?));
@@ -143,7 +153,7 @@ pub fn map(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
         Target::None => vec![1; data.len()],
         _ => return Ok(None),
     };
-    if data.x.columns() != 2 {
+    if data.x.columns() != 2 || data.tasks.is_some() {
         return Ok(None);
     }
     let points: Vec<(f64, f64)> = (0..data.len()).map(|i| (data.x.get(i, 0), data.x.get(i, 1))).collect();

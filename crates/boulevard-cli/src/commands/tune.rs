@@ -29,6 +29,9 @@ struct Cell {
 
 pub fn run(args: &TuneArgs) -> Result<Outcome> {
     let plan = Plan::new(args.method, &args.learner)?;
+    if let Recipe::Select { learner, .. } = &plan.recipe {
+        return super::tune_select::run(args, &plan, learner);
+    }
     ensure!(args.method != MethodName::OneClass, "--method one-class has no error to tune by: its data have no labels");
     ensure!(args.learner.c.is_none() && args.learner.nu.is_none(), "tune searches --c and --nu itself: use --c-grid");
     ensure!(args.learner.gamma.is_none(), "tune searches --gamma itself: use --gamma-grid");
@@ -144,6 +147,7 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
         },
         Recipe::Svr(svr) => svr.c = price,
         Recipe::OneClass(one) => one.nu = price,
+        Recipe::Select { learner, .. } => learner.c = price,
         Recipe::LinearSvc(svc) => svc.c = price,
         Recipe::LinearSvr(svr) => svr.c = price,
         Recipe::Induce(induce) => induce.c = price,

@@ -6,12 +6,14 @@ mod induce;
 mod kernel;
 mod linear;
 mod machine;
+pub mod select;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::Kernel;
 use boulevard::methods::feature_induction::FeatureInduction;
+use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
@@ -28,6 +30,7 @@ pub enum Recipe {
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
     Induce(Box<FeatureInduction>),
+    Select { learner: MultiTaskSelection, regression: bool },
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -41,7 +44,7 @@ pub struct Plan {
 impl Plan {
     /// Checks the flags for one method.
     pub fn new(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let misplaced = machine::misplaced(method, args);
+        let misplaced = misplaced(method, args);
         if let Some((flag, belongs)) = misplaced.first() {
             bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", method.text());
         }
@@ -50,7 +53,7 @@ impl Plan {
 
     /// Plans for several methods. A flag must apply to at least one of them.
     pub fn several(methods: &[MethodName], args: &LearnerArgs) -> Result<Vec<Self>> {
-        let all: Vec<_> = methods.iter().map(|&method| machine::misplaced(method, args)).collect();
+        let all: Vec<_> = methods.iter().map(|&method| misplaced(method, args)).collect();
         if let Some((first, rest)) = all.split_first()
             && let Some((flag, belongs)) = first.iter().find(|item| rest.iter().all(|other| other.contains(item)))
         {
@@ -61,7 +64,10 @@ impl Plan {
     }
 
     fn lenient(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let recipe = machine::recipe(method, args)?;
+        let recipe = match method {
+            MethodName::Select => Recipe::Select { learner: select::learner(args)?, regression: args.regression },
+            _ => machine::recipe(method, args)?,
+        };
         let scaling = match args.scale {
             ScaleName::None => None,
             ScaleName::Standard => Some(Scaling::Standard),
@@ -81,16 +87,19 @@ impl Plan {
             Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Induce(_) => TargetKind::Classes,
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
+            Recipe::Select { regression: true, .. } => TargetKind::Real,
+            Recipe::Select { .. } => TargetKind::Classes,
         }
     }
 
+    /// The kernel of a kernel machine; methods that have none, or several, say `linear`, which asks nothing of the data.
     pub fn kernel(&self) -> &Kernel {
         match &self.recipe {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
             Recipe::Induce(induce) => &induce.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
         }
     }
 
@@ -101,7 +110,7 @@ impl Plan {
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
             Recipe::Induce(induce) => &mut induce.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
         })
     }
 
@@ -115,6 +124,13 @@ impl Plan {
         let scaled = Dataset { x: apply(&scaler, &data.x)?, ..data.clone() };
         Ok(Fitted { model: self.recipe.fit(&scaled, context)?, scaler: Some(scaler) })
     }
+}
+
+/// Flags given that the method does not have, with those that do.
+fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
+    let mut all = machine::misplaced(method, args);
+    all.extend(select::misplaced(method, args));
+    all
 }
 
 /// The scaled table. A sparse one whose zeros move becomes dense: the user asked for it, and the file was read whole.
@@ -131,6 +147,7 @@ impl Recipe {
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
             Self::Induce(induce) => induce.validate(),
+            Self::Select { learner, .. } => learner.validate(),
         }
     }
 
@@ -142,6 +159,7 @@ impl Recipe {
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
             Self::Induce(induce) => induce.fit_in(data, context)?.into(),
+            Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
         })
     }
 }

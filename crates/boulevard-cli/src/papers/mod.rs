@@ -6,6 +6,7 @@
 mod esvm;
 pub mod ida;
 mod induction;
+mod med;
 mod state;
 
 use std::path::Path;
@@ -18,7 +19,16 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2, induction::TABLE_2, induction::TABLE_3, induction::FIGURE_2]
+    vec![
+        esvm::TABLE_2,
+        induction::TABLE_2,
+        induction::TABLE_3,
+        induction::FIGURE_2,
+        med::FIGURE_1,
+        med::FIGURE_2,
+        med::FIGURE_3,
+        med::FIGURE_4,
+    ]
 }
 
 /// A table that can be regenerated.

@@ -8,7 +8,7 @@ use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty,
 use serde_json::{Value, json};
 
 use super::number::{g, seconds};
-use super::{induce, linear};
+use super::{induce, linear, selection};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -72,6 +72,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
         AnyModel::FeatureInduction(model) => induce::facts(model),
+        AnyModel::MultiTaskSelection(model) => selection::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -178,6 +179,7 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
         AnyModel::FeatureInduction(m) => (json!(m.parameters), json!(m.parameters.kernel), json!(m.classes), Value::Null),
+        AnyModel::MultiTaskSelection(m) => (json!(m.parameters), json!(m.kernels), json!(m.outputs), Value::Null),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
     let rules = if let AnyModel::FeatureInduction(m) = &fitted.model { induce::json(m) } else { Value::Null };

@@ -6,6 +6,7 @@ pub mod induce;
 mod linear;
 pub mod number;
 pub mod picture;
+pub mod selection;
 pub mod table;
 
 use std::io::{ErrorKind, Write};

@@ -18,6 +18,7 @@ from ._induction import FeatureInducer, FeatureInductionClassifier
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._regression import SVR, NuSVR
+from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
 
 __all__ = [
     "SVC",
@@ -26,6 +27,8 @@ __all__ = [
     "FeatureInductionClassifier",
     "LinearSVC",
     "LinearSVR",
+    "MultiTaskSelectionClassifier",
+    "MultiTaskSelectionRegressor",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -35,6 +38,9 @@ __all__ = [
     "load",
     "model_selection",
     "plot",
+    "selection_path",
+    "selection_search",
+    "transfer_report",
 ]
 
 

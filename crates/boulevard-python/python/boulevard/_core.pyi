@@ -11,6 +11,7 @@ __version__: str
 
 Csr = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.floating], int]
 Table = NDArray[np.float64] | NDArray[np.float32] | Csr
+Targets = list[tuple[int, NDArray[np.float64]]]
 Progress = Callable[[str, int, int | None, float | None, float | None], bool]
 
 class Model:
@@ -34,6 +35,8 @@ class Model:
     def calibrate(
         self, x: Table, y: NDArray[np.integer], weights: NDArray[np.float64] | None, threads: int, memory: int | None
     ) -> None: ...
+    def task_decisions(self, x: Table, task: int, threads: int) -> NDArray[np.float64]: ...
+    def calibrate_tasks(self, tables: list[Table], targets: Targets, outputs: str, threads: int, memory: int | None) -> None: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Model: ...
@@ -72,4 +75,52 @@ def grid_search(
     memory: int | None,
     progress: Progress | None,
 ) -> tuple[dict[str, Any], Model | None, BaseException | None]: ...
+def fit_selection(
+    parameters: str,
+    tables: list[Table],
+    targets: Targets,
+    outputs: str,
+    features: list[str] | None,
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> tuple[Model, BaseException | None]: ...
+def selection_path(
+    parameters: str,
+    tables: list[Table],
+    targets: Targets,
+    outputs: str,
+    features: list[str] | None,
+    ln_rhos: list[float],
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> list[Model]: ...
+def selection_search(
+    parameters: str,
+    search: str,
+    tables: list[Table],
+    targets: Targets,
+    outputs: str,
+    features: list[str] | None,
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> tuple[dict[str, Any], Model]: ...
+def selection_transfer(
+    parameters: str,
+    tables: list[Table],
+    targets: Targets,
+    outputs: str,
+    features: list[str] | None,
+    folds: int,
+    seed: int,
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> dict[str, Any]: ...
 def generate(name: str, n: int, seed: int, options: list[float]) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from . import _core
+from . import _core, _selection
 from ._classification import SVC, NuSVC
 from ._induction import FeatureInductionClassifier
 from ._kernel_estimator import KERNELS
@@ -43,6 +43,8 @@ def load(path):
     """
     model = _core.Model.load(os.fspath(path))
     given = json.loads(model.parameters)
+    if model.kind == "multitask_selection":
+        return _selection.from_native(model, given, _labels)
     estimator = _estimator(model.kind, given, path)
     parts = model.parts()
     estimator._native = model

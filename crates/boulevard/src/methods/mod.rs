@@ -1,3 +1,4 @@
 //! The five published methods, each in a room of its own on the one core. No method imports another.
 
 pub mod feature_induction;
+pub mod multitask_selection;

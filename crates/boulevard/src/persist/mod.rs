@@ -20,6 +20,7 @@ mod induction;
 pub mod libsvm_text;
 mod linear;
 mod machine;
+mod multitask_selection;
 mod native;
 mod records;
 mod scaled;

@@ -2,5 +2,16 @@
 
 from ._induction import InductionDisplay, RulesDisplay
 from ._machine import DecisionDisplay, TuneDisplay
+from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 
-__all__ = ["DecisionDisplay", "InductionDisplay", "RulesDisplay", "TuneDisplay"]
+__all__ = [
+    "DecisionDisplay",
+    "InductionDisplay",
+    "RulesDisplay",
+    "SelectionErrorDisplay",
+    "SelectionPathDisplay",
+    "SelectionWeightDisplay",
+    "TaskFeatureDisplay",
+    "TransferDisplay",
+    "TuneDisplay",
+]

@@ -109,7 +109,10 @@ fn rounds(
             stop = context.check(&progress);
             let rest = gradient.half_square() + if free_bias { gradient.bias.abs() * 0.1 } else { 0.0 };
             stuck = false;
-            if stop.is_some() || rest <= 0.1 * slack.max(0.1 * tolerance * scale) {
+            let solved = rest <= 0.1 * slack.max(0.1 * tolerance * scale);
+            // Far enough already, whatever is left of the inner problem: a warm start often is.
+            let enough = slack + rest <= 0.5 * tolerance * scale;
+            if stop.is_some() || solved || enough {
                 break;
             }
             if !newton.step(&mut point, &response, &gradient, pull, hold, bias_0) {
