@@ -15,7 +15,6 @@ mod svr;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use calibration::consistent;
 pub use calibration::{Calibration, Sigmoid, couple};
 pub(crate) use calibration::{Outputs, calibrate, consistent, content};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
