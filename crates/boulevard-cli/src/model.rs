@@ -88,6 +88,11 @@ impl Fitted {
                 let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
                 Answers { target, decisions, decision_names: decision_names(&model.classes) }
             }
+            AnyModel::FeatureInduction(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
             AnyModel::LinearSvr(model) => {
                 let values = model.predict_in(&x, context)?;
                 Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
@@ -157,6 +162,7 @@ impl Fitted {
         match &self.model {
             AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
             AnyModel::Boosted(model) => Ok(model.calibration.is_some()),
+            AnyModel::FeatureInduction(model) => Ok(model.calibration.is_some()),
             _ => Ok(self.classifier(purpose)?.calibration.is_some()),
         }
     }

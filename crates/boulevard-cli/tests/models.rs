@@ -25,6 +25,28 @@ fn five_minutes_with_flowers() {
 }
 
 #[test]
+fn induced_rules_are_read_and_saved() {
+    let place = Place::with_data();
+    let flags = "--method induce --n-induced 4 --max-depth 2 --c 0.1 --leaf-output hard --gamma-rule w/C --class-weight balanced";
+    let trained = place.ok(&format!("train flowers.csv {flags} --calibrate -o rules.model --report rules.html"));
+    assert!(trained.contains("linear classifier with induced rules") && trained.contains("petal"), "{trained}");
+    let inspected = place.ok("inspect rules.model");
+    golden("inspect-rules", &inspected);
+    let json: serde_json::Value = serde_json::from_str(&place.ok("inspect rules.model --json")).unwrap();
+    assert_eq!(json["induced"]["classes"].as_array().unwrap().len(), 3);
+    assert!(json["induced"]["rules"][0]["weight"].as_f64().unwrap() > 0.0);
+    assert!(place.read("rules.html").contains("<th>rule</th>") || place.read("rules.html").contains("rule"));
+    let table = place.run("predict rules.model flowers.csv --probability --decision");
+    assert!(table.out.starts_with("prediction,decision:setosa") && table.out.lines().count() == 91);
+    place.ok("train flowers.csv --method induce --kernel rbf --gamma 0.5 --n-induced 2 --max-depth none --preset paper -o kernel.model");
+    assert!(place.ok("inspect kernel.model").contains("last machine"));
+    assert!(place.ok("evaluate flowers.csv --method induce --method linear --max-induced 3 --folds 3").contains("induce"));
+    assert!(place.refused("train flowers.csv --n-induced 3").contains("--n-induced does not apply to --method svc: it belongs to induce"));
+    assert!(place.refused("train flowers.csv --method induce --n-induced many").contains("a number or `auto`"));
+    assert!(place.refused("train flowers.csv --method induce --gamma 2").contains("needs a --kernel"));
+}
+
+#[test]
 fn columns_are_matched_by_name() {
     let place = Place::with_data();
     place.ok("train flowers.csv -o m");

@@ -9,6 +9,7 @@ mod border;
 mod errors;
 mod front;
 mod generate;
+mod induction;
 mod models;
 mod search;
 mod selection;
@@ -22,6 +23,8 @@ mod _core {
     use super::front::{front, front_alphas, select};
     #[pymodule_export]
     use super::generate::generate;
+    #[pymodule_export]
+    use super::induction::{grow_tree, induced_explain, induced_stages, induced_table, induced_text};
     #[pymodule_export]
     use super::models::{Model, fit};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use std::sync::{PoisonError, RwLock};
 use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
 use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
@@ -55,6 +56,7 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::FeatureInduction(model) => model.decision_values_in(x, context),
         AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
         AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
         AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
@@ -133,6 +135,10 @@ pub fn fit<'py>(
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
         }
+        "feature_induction" => {
+            let learner: FeatureInduction = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::FeatureInduction))
+        }
         "linear_svc" => {
             let learner: LinearSvc = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvc))
@@ -205,7 +211,7 @@ impl Model {
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
-    fn judge<'py>(
+    pub(crate) fn judge<'py>(
         &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
@@ -248,6 +254,10 @@ impl Model {
             let parts = report_parts(py, any.report(), any.features())?;
             if let AnyModel::Boosted(model) = any {
                 boosted::parts(&parts, model)?;
+                return Ok(parts);
+            }
+            if let AnyModel::FeatureInduction(model) = any {
+                crate::induction::add_parts(py, model, &parts)?;
                 return Ok(parts);
             }
             if let Some(machine) = linear_machine(any) {
@@ -319,6 +329,7 @@ impl Model {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
             AnyModel::Pareto(model) => Some(model.classes.clone()),
+            AnyModel::FeatureInduction(model) => Some(model.classes.clone()),
             AnyModel::LinearSvc(model) => Some(model.classes.clone()),
             AnyModel::Boosted(model) => Some(model.names.clone()),
             _ => None,
@@ -332,6 +343,7 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
             AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
@@ -361,6 +373,7 @@ impl Model {
         let (values, _) = self.judge(py, x, threads, decision_values)?;
         let codes = self.look(|any| match any {
             AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::FeatureInduction(model) => model.codes(&values).into_iter().map(i64::from).collect(),
             AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             AnyModel::Pareto(model) => model.classifier.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
@@ -382,6 +395,7 @@ impl Model {
     fn calibrated(&self) -> bool {
         self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::FeatureInduction(model) => model.calibration.is_some(),
             AnyModel::LinearSvc(model) => model.calibration.is_some(),
             AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
             AnyModel::Boosted(model) => model.calibration.is_some(),
@@ -423,6 +437,7 @@ impl Model {
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
             match &mut model {
                 AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::FeatureInduction(model) => model.calibrate_in(&data, context)?,
                 AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
                 AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
                 AnyModel::Pareto(model) => model.calibrate_in(&data, context)?,
@@ -441,6 +456,7 @@ impl Model {
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::FeatureInduction(model) => model.probabilities(x, context),
             AnyModel::LinearSvc(model) => model.probabilities(x, context),
             AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
             AnyModel::Boosted(model) => model.probabilities(x, context),

@@ -2,17 +2,6 @@
 
 use clap::{Args, ValueEnum};
 
-/// Which rows a round learns from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SamplingName {
-    /// All, weighted
-    All,
-    /// A share spread from hard to easy, weighted (the paper)
-    Stratified,
-    /// The heaviest, not weighted (AdaBoost-SVM)
-    Trimming,
-}
-
 /// Where the weights start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum InitialWeightsName {
@@ -51,20 +40,10 @@ pub enum AtLeastOneName {
     Never,
 }
 
-/// Settings under one name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BoostPreset {
-    /// The published algorithm
-    Paper,
-}
-
 /// Parameters of `--method boost`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Boosting (--method boost)")]
 pub struct BoostArgs {
-    /// Rows of a round [default: all]
-    #[arg(long, value_name = "HOW")]
-    pub sampling: Option<SamplingName>,
     /// Share of the rows that is drawn, unless all are used [default: 0.3]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub sampling_ratio: Option<f64>,
@@ -101,7 +80,4 @@ pub struct BoostArgs {
     /// A row that no label claims gets its best one [default: auto]
     #[arg(long, value_name = "WHEN")]
     pub at_least_one: Option<AtLeastOneName>,
-    /// Settings under one name; they replace sampling, first weights, thresholds, votes and early stopping
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<BoostPreset>,
 }

@@ -2,15 +2,18 @@
 
 mod boost;
 mod data;
+mod induce;
 mod learner;
 mod pareto;
 mod run;
 mod verbs;
 
-pub use boost::{AtLeastOneName, BoostArgs, BoostPreset, InitialWeightsName, SamplingName, ThresholdsName, VotingName};
+pub use boost::{AtLeastOneName, BoostArgs, InitialWeightsName, ThresholdsName, VotingName};
 pub use data::DataArgs;
+pub use induce::{GammaRuleName, InduceArgs, OutputName};
 pub use learner::{
-    BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, RegulariserName, ScaleName, SelectName,
+    BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, PresetName, RegulariserName, SamplingName,
+    ScaleName, SelectName,
 };
 pub use pareto::{CrossoverName, ModeName, MutationName, VariantName};
 pub use run::RunArgs;

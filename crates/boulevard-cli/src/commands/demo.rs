@@ -9,6 +9,7 @@ use boulevard::data::generate::{self, Clusters};
 use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
@@ -50,6 +51,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     let mut stops = vec![banana(&context)?, spiral(&context)?, three_classes(&context)?];
     stops.extend(imbalanced(&context)?);
     stops.push(rare_labels(&context)?);
+    stops.push(rules(&context)?);
     stops.push(friedman(&context)?);
     stops.push(one_class(&context)?);
     stops.push(select(&context)?);
@@ -217,6 +219,30 @@ fn rare_labels(context: &Context<'_>) -> Result<Stop> {
         seconds,
         figure: Some(picture::bars("F1 of each label", &bars, |value| number::general(value, 3))),
         words: "Several labels per row, one of them rare: F1 of each on new rows.",
+    })
+}
+
+/// Rules where a straight line fails.
+fn rules(context: &Context<'_>) -> Result<Stop> {
+    let (train, test) = (generate::checkerboard(400, 1, 2, 1.0), generate::checkerboard(4000, 2, 2, 1.0));
+    let induce = FeatureInduction { c: 1.0, n_induced: Amount::Exactly(10), max_depth: Depth::AtMost(3), ..FeatureInduction::default() };
+    let plan = Plan { method: MethodName::Induce, recipe: Recipe::Induce(Box::new(induce)), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let figure = svg(&fitted, &train)?;
+    let words = "A linear machine with ten induced trees: their rules can be read with `boulevard inspect`.";
+    Ok(Stop {
+        problem: "checkerboard",
+        method: "induced rules",
+        rows: train.len(),
+        measure: "error",
+        error,
+        fitted,
+        seconds,
+        figure,
+        words,
     })
 }
 

@@ -48,6 +48,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         AnyModel::LinearSvc(model) if args.probability => {
             Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }
+        AnyModel::FeatureInduction(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
         AnyModel::MultiTaskSelection(model) if args.probability => {
             let values = model.probabilities_from(&model.decision_values_in(&fitted.prepare(&data.x)?, &context)?)?;
             let names = match &model.outputs {

@@ -92,7 +92,7 @@ fn outcome(fitted: &Fitted, args: &TrainArgs) -> Result<Outcome> {
 
 fn hint_at_scale(data: &Dataset<'_>, args: &LearnerArgs) {
     use crate::args::KernelName::Precomputed;
-    if args.scale != ScaleName::None || args.kernel == Precomputed {
+    if args.scale != ScaleName::None || args.kernel == Some(Precomputed) {
         return;
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(&columns::describe(&data.x)) {
@@ -150,6 +150,13 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
     }
     if let AnyModel::Pareto(model) = &fitted.model {
         body.push_str(&front::section(model));
+    }
+    if let boulevard::persist::AnyModel::FeatureInduction(model) = &fitted.model {
+        if let Some(svg) = crate::report::induce::curves(model) {
+            let caption = "Error in % on held-out rows over the number of rounds; the dashed line is the linear machine.";
+            body.push_str(&html::cards(&html::figure(&svg, "What the rules bring.", caption)));
+        }
+        body.push_str(&crate::report::induce::table(model));
     }
     if let Some(figure) = map(fitted, data)? {
         body.push_str(&html::cards(&figure));

@@ -155,6 +155,7 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
         Recipe::LinearSvc(svc) => svc.c = price,
         Recipe::LinearSvr(svr) => svr.c = price,
         Recipe::Boosted(boosted) => boosted.c = price,
+        Recipe::Induce(induce) => induce.c = price,
     }
     if let Some(gamma) = gamma {
         let kernel = plan.kernel().clone().with_gamma(gamma);
@@ -215,6 +216,7 @@ fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Contex
         match &mut plan.recipe {
             Recipe::Svc(svc) => svc.calibrate = false,
             Recipe::LinearSvc(svc) => svc.calibrate = false,
+            Recipe::Induce(induce) => induce.calibrate = false,
             _ => {}
         }
         plan

@@ -5,23 +5,25 @@ use boulevard::methods::boosted::{AtLeastOne, BoostedSvc, InitialWeights, Preset
 use boulevard::svm::SolverSettings;
 
 use super::Recipe;
-use crate::args::{
-    AtLeastOneName, BoostArgs, BoostPreset, InitialWeightsName, KernelName, LearnerArgs, SamplingName, ThresholdsName, VotingName,
-};
+use crate::args::{AtLeastOneName, BoostArgs, InitialWeightsName, LearnerArgs, PresetName, SamplingName, ThresholdsName, VotingName};
 
 /// The learner.
 pub fn recipe(args: &LearnerArgs, solver: SolverSettings) -> Result<Recipe> {
-    if args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some() {
+    if args.kernel.is_some() || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some() {
         bail!("--method boost has a Gaussian kernel of its own: its width is --sigma-init");
     }
     let (given, default) = (&args.boost, BoostedSvc::default());
     Ok(Recipe::Boosted(BoostedSvc {
         c: args.c.unwrap_or(default.c),
-        sampling: given.sampling.map_or(default.sampling, |how| match how {
-            SamplingName::All => Sampling::All,
-            SamplingName::Stratified => Sampling::Stratified,
-            SamplingName::Trimming => Sampling::Trimming,
-        }),
+        sampling: match args.sampling {
+            None => default.sampling,
+            Some(SamplingName::All) => Sampling::All,
+            Some(SamplingName::Stratified) => Sampling::Stratified,
+            Some(SamplingName::Trimming) => Sampling::Trimming,
+            Some(SamplingName::Resample | SamplingName::Weight) => {
+                bail!("--sampling resample and weight belong to --method induce; boost has all, stratified and trimming")
+            }
+        },
         sampling_ratio: given.sampling_ratio.unwrap_or(default.sampling_ratio),
         initial_weights: given.initial_weights.map_or(default.initial_weights, |how| match how {
             InitialWeightsName::Balanced => InitialWeights::Balanced,
@@ -62,7 +64,7 @@ pub fn recipe(args: &LearnerArgs, solver: SolverSettings) -> Result<Recipe> {
         }),
         class_weight: args.class_weight.clone().unwrap_or_default(),
         calibrate: args.calibrate,
-        preset: given.preset.map(|BoostPreset::Paper| Preset::Paper),
+        preset: args.preset.map(|PresetName::Paper| Preset::Paper),
         solver,
         seed: args.seed,
     }))
@@ -71,7 +73,6 @@ pub fn recipe(args: &LearnerArgs, solver: SolverSettings) -> Result<Recipe> {
 /// Flags of the boosted classifier that were given.
 pub fn given(args: &BoostArgs) -> Vec<&'static str> {
     let facts = [
-        (args.sampling.is_some(), "sampling"),
         (args.sampling_ratio.is_some(), "sampling-ratio"),
         (args.initial_weights.is_some(), "initial-weights"),
         (args.thresholds.is_some(), "thresholds"),
@@ -84,7 +85,6 @@ pub fn given(args: &BoostArgs) -> Vec<&'static str> {
         (args.early_stopping.is_some(), "early-stopping"),
         (args.validation.is_some(), "validation"),
         (args.at_least_one.is_some(), "at-least-one"),
-        (args.preset.is_some(), "preset"),
     ];
     facts.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag).collect()
 }

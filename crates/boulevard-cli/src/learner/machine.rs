@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use boulevard::svm::{Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 
 use super::kernel::{self, kernel};
-use super::{Recipe, linear};
-use crate::args::{KernelName, LearnerArgs, MethodName, MulticlassName};
+use super::{Recipe, induce, linear};
+use crate::args::{LearnerArgs, MethodName, MulticlassName};
 
 /// The learner for a method.
 pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
@@ -44,6 +44,7 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::NuSvr => regressor(Tube::Nu(nu)),
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
         MethodName::Linear => return linear::recipe(args),
+        MethodName::Induce => return induce::recipe(args, kernel),
         MethodName::Select => bail!("--method select is not a kernel machine"),
         MethodName::Boost => return super::boost::recipe(args, solver),
         MethodName::Pareto => return super::pareto::recipe(args),
@@ -52,25 +53,28 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
 
 /// Flags given that the method does not have, with the methods that do.
 pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
-    use MethodName::{Boost, Linear, NuSvc, NuSvr, OneClass, Pareto, Select, Svc, Svr};
+    use MethodName::{Boost, Induce, Linear, NuSvc, NuSvr, OneClass, Pareto, Select, Svc, Svr};
     let machines: &[MethodName] = &[Svc, NuSvc, Svr, NuSvr, OneClass];
-    let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
-    let facts: [(bool, &'static str, &[&[MethodName]]); 15] = [
-        (args.c.is_some(), "c", &[&[Svc, Svr, NuSvr, Linear], &[Select], &[Boost]]),
+    let kernel = args.kernel.is_some() || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
+    let facts: [(bool, &'static str, &[&[MethodName]]); 17] = [
+        (args.c.is_some(), "c", &[&[Svc, Svr, NuSvr, Linear], &[Induce, Select, Boost]]),
         (args.nu.is_some(), "nu", &[&[NuSvc, NuSvr, OneClass]]),
         (args.epsilon.is_some(), "epsilon", &[&[Svr, Linear], &[Select]]),
-        (args.class_weight.is_some(), "class-weight", &[&[Svc, NuSvc, Linear], &[Boost]]),
+        (args.class_weight.is_some(), "class-weight", &[&[Svc, NuSvc, Linear], &[Induce, Boost]]),
         (args.bias.is_some(), "bias", &[&[Select], &[Pareto]]),
+        (args.sampling.is_some(), "sampling", &[&[Induce, Boost]]),
+        (args.preset.is_some(), "preset", &[&[Induce, Boost]]),
         (args.multiclass.is_some(), "multiclass", &[&[Svc, NuSvc]]),
         (args.loss.is_some(), "loss", &[&[Linear]]),
         (args.penalty.is_some(), "penalty", &[&[Linear]]),
         (args.intercept_scaling.is_some(), "intercept-scaling", &[&[Linear]]),
-        (kernel, "kernel (with gamma, degree, coef0)", &[machines, &[Pareto]]),
+        // Boosting says itself what it has instead.
+        (kernel && method != Boost, "kernel (with gamma, degree, coef0)", &[machines, &[Induce, Pareto]]),
         (args.cache_size.is_some(), "cache-size", &[machines, &[Boost, Pareto]]),
         (args.max_iter.is_some(), "max-iter", &[machines, &[Select], &[Boost, Pareto]]),
         (args.no_shrinking, "no-shrinking", &[machines, &[Boost]]),
         (args.no_polish, "no-polish", &[machines, &[Boost]]),
-        (args.calibrate, "calibrate", &[&[Svc, NuSvc, Linear], &[Select], &[Boost, Pareto]]),
+        (args.calibrate, "calibrate", &[&[Svc, NuSvc, Linear], &[Induce, Select, Boost, Pareto]]),
     ];
     let belongs = |groups: &[&[MethodName]]| {
         let of = |group: &[MethodName]| -> Vec<String> {

@@ -3,6 +3,7 @@
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
 mod boost;
+mod induce;
 mod kernel;
 mod linear;
 mod machine;
@@ -14,6 +15,7 @@ use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
@@ -34,6 +36,7 @@ pub enum Recipe {
     OneClass(OneClass),
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
+    Induce(Box<FeatureInduction>),
     Select { learner: MultiTaskSelection, regression: bool },
     Boosted(BoostedSvc),
     Pareto(ParetoSvc),
@@ -91,7 +94,7 @@ impl Plan {
     pub fn target(&self) -> TargetKind {
         match self.recipe {
             // Named labels and files that have several make a label matrix of their own.
-            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => TargetKind::Classes,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Induce(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => TargetKind::Classes,
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
             Recipe::Select { regression: true, .. } => TargetKind::Real,
@@ -105,6 +108,7 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Induce(induce) => &induce.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
             Recipe::Boosted(_) => &GAUSSIAN,
             Recipe::Pareto(front) => &front.kernel,
@@ -117,6 +121,7 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Induce(induce) => &mut induce.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
             Recipe::Boosted(_) => return None,
             Recipe::Pareto(front) => &mut front.kernel,
@@ -139,6 +144,9 @@ impl Plan {
 fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
     let mut all = machine::misplaced(method, args);
     all.extend(select::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    if method != MethodName::Induce {
+        all.extend(induce::given(&args.induce).into_iter().map(|flag| (flag, "induce".to_owned())));
+    }
     if method != MethodName::Boost {
         all.extend(boost::given(&args.boost).into_iter().map(|flag| (flag, "boost".to_owned())));
     }
@@ -159,6 +167,7 @@ impl Recipe {
             Self::OneClass(one) => one.validate(),
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
+            Self::Induce(induce) => induce.validate(),
             Self::Select { learner, .. } => learner.validate(),
             Self::Boosted(boosted) => boosted.validate(),
             Self::Pareto(front) => front.validate(),
@@ -172,6 +181,7 @@ impl Recipe {
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
+            Self::Induce(induce) => induce.fit_in(data, context)?.into(),
             Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
             Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
             Self::Pareto(front) => front.fit_in(data, context)?.into(),

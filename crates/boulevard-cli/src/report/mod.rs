@@ -4,6 +4,7 @@ mod boosted;
 pub mod describe;
 pub mod front;
 pub mod html;
+pub mod induce;
 pub mod labels;
 mod linear;
 pub mod number;

@@ -15,6 +15,7 @@ from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._induction import FeatureInducer, FeatureInductionClassifier
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._pareto import ParetoSVC
@@ -25,6 +26,8 @@ __all__ = [
     "SVC",
     "SVR",
     "BoostedSVC",
+    "FeatureInducer",
+    "FeatureInductionClassifier",
     "LinearSVC",
     "LinearSVR",
     "MultiTaskSelectionClassifier",

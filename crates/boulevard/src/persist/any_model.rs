@@ -6,6 +6,7 @@ use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
 use crate::methods::boosted::BoostedModel;
+use crate::methods::feature_induction::FeatureInductionModel;
 use crate::methods::multitask_selection::MultiTaskSelectionModel;
 use crate::methods::pareto::ParetoModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
@@ -107,6 +108,8 @@ any_model! {
     LinearSvc(LinearSvcModel),
     /// A linear regressor.
     LinearSvr(LinearSvrModel),
+    /// A linear machine with induced rules.
+    FeatureInduction(FeatureInductionModel),
     /// Multi-task feature or kernel selection.
     MultiTaskSelection(MultiTaskSelectionModel),
     /// A boosted classifier.

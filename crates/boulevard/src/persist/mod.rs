@@ -17,6 +17,7 @@
 mod any_model;
 mod arrays;
 mod boosted;
+mod induction;
 pub mod libsvm_text;
 mod linear;
 mod machine;

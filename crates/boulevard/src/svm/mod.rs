@@ -24,6 +24,6 @@ pub use machine::{KernelMachine, Layout};
 pub use multiclass::Multiclass;
 pub(crate) use multiclass::argmax;
 pub use one_class::{OneClass, OneClassModel};
-pub(crate) use svc::class_factors;
 pub use svc::{ClassWeight, Penalty, Svc, SvcModel};
+pub(crate) use svc::{Classes, class_factors};
 pub use svr::{Svr, SvrModel, Tube};

@@ -1,6 +1,7 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
 from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
+from ._induction import InductionDisplay, RulesDisplay
 from ._machine import DecisionDisplay, TuneDisplay
 from ._pareto import FrontDisplay
 from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
@@ -11,6 +12,8 @@ __all__ = [
     "FrontDisplay",
     "HardRowsDisplay",
     "LabelScoresDisplay",
+    "InductionDisplay",
+    "RulesDisplay",
     "SelectionErrorDisplay",
     "SelectionPathDisplay",
     "SelectionWeightDisplay",
