@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use boulevard::data::{Categories, Dataset, Matrix, Scaler, Target};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::Kind;
+use boulevard::methods::multi_sample::{MultiSampleModel, Sets};
 use boulevard::methods::multitask_selection::{MultiTaskSelectionModel, Outputs};
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
@@ -87,6 +89,11 @@ impl Fitted {
                 let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
                 Answers { target, decisions, decision_names: decision_names(&model.classes) }
             }
+            AnyModel::FeatureInduction(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
             AnyModel::LinearSvr(model) => {
                 let values = model.predict_in(&x, context)?;
                 Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
@@ -94,6 +101,12 @@ impl Fitted {
             AnyModel::Svr(model) => {
                 let values = model.predict_in(&x, context)?;
                 Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
+            }
+            AnyModel::Pareto(front) => {
+                let model = &front.classifier;
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
             }
             AnyModel::OneClass(model) => {
                 let decisions = model.decision_values_in(&x, context)?;
@@ -107,6 +120,17 @@ impl Fitted {
                 let names = (0..model.tasks()).map(|task| format!("decision:{}", model.outputs.name(task))).collect();
                 Answers { target, decisions, decision_names: names }
             }
+            AnyModel::Boosted(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = match model.predictions(&decisions)? {
+                    Predictions::Classes(classes) => Target::Classes(classes),
+                    Predictions::Labels(labels) => Target::Labels(labels),
+                    other => bail!("a boosted model predicts {}", other.kind()),
+                };
+                let names = if model.kind == Kind::TwoClasses { &model.names[1..] } else { &model.names[..] };
+                Answers { target, decisions, decision_names: names.iter().map(|name| format!("decision:{name}")).collect() }
+            }
+            AnyModel::MultiSample(model) => answer_sets(model, &x, &Sets::singles(x.rows()), context)?,
             other => bail!("this program cannot predict with models of kind `{}`", other.kind()),
         })
     }
@@ -126,10 +150,19 @@ impl Fitted {
         }
     }
 
+    /// The classifier of sets, if it is one.
+    pub fn gatherer(&self) -> Option<&MultiSampleModel> {
+        match &self.model {
+            AnyModel::MultiSample(model) => Some(model),
+            _ => None,
+        }
+    }
+
     /// The classifier, or a sentence that says what it is instead.
     pub fn classifier(&self, purpose: &str) -> Result<&SvcModel> {
         match &self.model {
             AnyModel::Svc(model) => Ok(model),
+            AnyModel::Pareto(model) => Ok(&model.classifier),
             other => bail!("{purpose} needs a classifier, and this model is of kind `{}`", other.kind()),
         }
     }
@@ -138,6 +171,8 @@ impl Fitted {
     pub fn calibrated(&self, purpose: &str) -> Result<bool> {
         match &self.model {
             AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
+            AnyModel::Boosted(model) => Ok(model.calibration.is_some()),
+            AnyModel::FeatureInduction(model) => Ok(model.calibration.is_some()),
             _ => Ok(self.classifier(purpose)?.calibration.is_some()),
         }
     }
@@ -149,6 +184,11 @@ impl Fitted {
             AnyModel::Svr(model) => model.machine.len(),
             AnyModel::OneClass(model) => model.machine.len(),
             AnyModel::MultiTaskSelection(model) => model.coefficients.iter().flatten().filter(|value| **value != 0.0).count(),
+            AnyModel::Boosted(model) => model.support_vectors(),
+            AnyModel::Pareto(model) => model.classifier.machine.len(),
+            AnyModel::MultiSample(model) => {
+                model.machines.iter().map(|machine| machine.len()).sum::<usize>().max(model.single.machine.len())
+            }
             _ => 0,
         }
     }
@@ -184,12 +224,21 @@ fn target_of(predictions: Predictions) -> Result<Target> {
     })
 }
 
+/// What a classifier of sets says about every set.
+pub fn answer_sets(model: &MultiSampleModel, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Answers> {
+    let decisions = model.set_decisions(x, sets, context)?;
+    let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+    Ok(Answers { target, decisions, decision_names: decision_names(&model.classes) })
+}
+
 /// Whether the model wants kernel values instead of features.
 pub fn is_precomputed(model: &AnyModel) -> bool {
     match model {
         AnyModel::Svc(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::Svr(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::OneClass(model) => model.machine.kernel == Kernel::Precomputed,
+        AnyModel::Pareto(model) => model.kernel == Kernel::Precomputed,
+        AnyModel::MultiSample(model) => model.single.machine.kernel == Kernel::Precomputed,
         _ => false,
     }
 }

@@ -25,6 +25,28 @@ fn five_minutes_with_flowers() {
 }
 
 #[test]
+fn induced_rules_are_read_and_saved() {
+    let place = Place::with_data();
+    let flags = "--method induce --n-induced 4 --max-depth 2 --c 0.1 --leaf-output hard --gamma-rule w/C --class-weight balanced";
+    let trained = place.ok(&format!("train flowers.csv {flags} --calibrate -o rules.model --report rules.html"));
+    assert!(trained.contains("linear classifier with induced rules") && trained.contains("petal"), "{trained}");
+    let inspected = place.ok("inspect rules.model");
+    golden("inspect-rules", &inspected);
+    let json: serde_json::Value = serde_json::from_str(&place.ok("inspect rules.model --json")).unwrap();
+    assert_eq!(json["induced"]["classes"].as_array().unwrap().len(), 3);
+    assert!(json["induced"]["rules"][0]["weight"].as_f64().unwrap() > 0.0);
+    assert!(place.read("rules.html").contains("<th>rule</th>") || place.read("rules.html").contains("rule"));
+    let table = place.run("predict rules.model flowers.csv --probability --decision");
+    assert!(table.out.starts_with("prediction,decision:setosa") && table.out.lines().count() == 91);
+    place.ok("train flowers.csv --method induce --kernel rbf --gamma 0.5 --n-induced 2 --max-depth none --preset paper -o kernel.model");
+    assert!(place.ok("inspect kernel.model").contains("last machine"));
+    assert!(place.ok("evaluate flowers.csv --method induce --method linear --max-induced 3 --folds 3").contains("induce"));
+    assert!(place.refused("train flowers.csv --n-induced 3").contains("--n-induced does not apply to --method svc: it belongs to induce"));
+    assert!(place.refused("train flowers.csv --method induce --n-induced many").contains("a number or `auto`"));
+    assert!(place.refused("train flowers.csv --method induce --gamma 2").contains("needs a --kernel"));
+}
+
+#[test]
 fn columns_are_matched_by_name() {
     let place = Place::with_data();
     place.ok("train flowers.csv -o m");
@@ -223,4 +245,56 @@ fn selection_trains_predicts_and_explains() {
         let refused = place.refused(words);
         assert!(refused.contains(word), "{words}: {refused}");
     }
+}
+
+/// A table of three labels on a plane, the last one rare.
+fn labelled(place: &Place) {
+    let mut numbers = common::Numbers::new(11);
+    let mut rows = String::from("x,y,right,high,far\n");
+    for _ in 0..120 {
+        let (x, y) = (4.0 * numbers.next() - 2.0, 4.0 * numbers.next() - 2.0);
+        let on = |yes: bool| if yes { 1 } else { 0 };
+        rows.push_str(&format!("{x:.3},{y:.3},{},{},{}\n", on(x > 0.0), on(y > 0.7), on(x * x + y * y > 5.5)));
+    }
+    place.write("labels.csv", &rows);
+}
+
+#[test]
+fn rare_labels_are_boosted() {
+    let place = Place::with_data();
+    labelled(&place);
+    let boost = "--method boost --labels right,high,far --max-rounds 4 --validation 3";
+    golden("train-labels", &place.ok(&format!("train labels.csv {boost} -o m --report labels.html")));
+    assert!(place.read("labels.html").contains("Weights over rounds."));
+    golden("inspect-labels", &place.ok("inspect m"));
+    let run = place.run("predict m labels.csv --probability");
+    assert!(run.out.starts_with("right,high,far,probability:right,probability:high,probability:far\n"), "{}", run.out);
+    assert!(run.err.contains("macro F1") && run.err.contains("Hamming loss"), "{}", run.err);
+    // Files without the label columns are predicted too.
+    let bare: String = place.read("labels.csv").lines().map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",") + "\n").collect();
+    place.write("bare.csv", &bare);
+    let bare = place.run("predict m bare.csv --probability");
+    assert_eq!((bare.out, bare.err.as_str()), (run.out, ""));
+    let text = place.ok(&format!("evaluate labels.csv {boost} --folds 3"));
+    assert!(
+        text.contains("Hamming loss") && text.contains("G-mean") && text.find("\nfar").unwrap() < text.find("\nright").unwrap(),
+        "{text}"
+    );
+    for words in [format!("evaluate labels.csv {boost} --folds 3 --json"), "predict m labels.csv --json".into(), "inspect m --json".into()]
+    {
+        let value: serde_json::Value = serde_json::from_str(&place.ok(&words)).unwrap();
+        assert!(value.is_object(), "{words}");
+    }
+    let paper = "train labels.csv --method boost --labels right,high,far --preset paper --max-rounds 3 --sigma-init 1.5 --threads";
+    place.ok(&format!("{paper} 1 -o one"));
+    place.ok(&format!("{paper} 3 -o three"));
+    assert_eq!(place.ok("predict one labels.csv --decision"), place.ok("predict three labels.csv --decision"));
+    // Classes are boosted as well; flags of other methods are refused.
+    assert!(place.ok("train flowers.csv --method boost --max-rounds 2 -o f").contains("boosted classifier"));
+    assert!(place.run("predict f flowers.csv").err.starts_with("accuracy 9"));
+    assert!(place.refused("train flowers.csv --method boost --gamma 1").contains("--sigma-init"));
+    assert!(place.refused("train flowers.csv --method svc --max-rounds 3").contains("it belongs to boost"));
+    assert!(place.refused("train flowers.csv --method boost --validation x").contains("--validation must be"));
+    assert!(place.refused("train flowers.csv --method boost --sampling-ratio 2").contains("`sampling_ratio`"));
+    assert!(place.refused("tune flowers.csv --method boost").contains("evaluate"));
 }

@@ -4,6 +4,11 @@ use boulevard::kernel::Gamma;
 use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 
+use super::boost::BoostArgs;
+use super::gather::GatherArgs;
+use super::induce::InduceArgs;
+use super::pareto::ParetoArgs;
+
 /// The methods. To add one: a name here, a file with its fit in `learner/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MethodName {
@@ -18,10 +23,18 @@ pub enum MethodName {
     NuSvr,
     /// Where the data are dense, without labels
     OneClass,
+    /// One decision for several samples that share a label (rows of a --group)
+    Gather,
     /// Without a kernel, for many rows or columns: classification, or regression with an epsilon-insensitive loss
     Linear,
+    /// A linear classifier that grows readable rules where a straight line fails
+    Induce,
     /// Classification or regression that selects features or kernels, for one task or many (Jebara 2004)
     Select,
+    /// Boosted machines for rare labels and classes; --labels a,b,c for several labels per row
+    Boost,
+    /// Every trade-off between margin and error at once, and a choice among them
+    Pareto,
 }
 
 impl MethodName {
@@ -33,8 +46,12 @@ impl MethodName {
             Self::Svr => "svr",
             Self::NuSvr => "nu-svr",
             Self::OneClass => "one-class",
+            Self::Gather => "gather",
             Self::Linear => "linear",
+            Self::Induce => "induce",
             Self::Select => "select",
+            Self::Boost => "boost",
+            Self::Pareto => "pareto",
         }
     }
 }
@@ -96,6 +113,28 @@ pub enum RegulariserName {
     L1,
 }
 
+/// Which rows a part of a model learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SamplingName {
+    /// Rows drawn by weight (induce)
+    Resample,
+    /// All rows with their weights; nothing is drawn (induce)
+    Weight,
+    /// All rows, weighted (boost)
+    All,
+    /// A share spread from hard to easy, weighted (boost: the paper)
+    Stratified,
+    /// The heaviest rows, not weighted (boost: AdaBoost-SVM)
+    Trimming,
+}
+
+/// Settings under one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PresetName {
+    /// The paper as written
+    Paper,
+}
+
 /// What columns are brought to before learning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ScaleName {
@@ -117,13 +156,17 @@ pub enum SelectName {
     Kernels,
 }
 
-/// The prior of a bias.
+/// How the bias is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BiasName {
-    /// Gaussian around zero
+    /// Gaussian around zero (select)
     Gaussian,
-    /// Any bias is as good as another
+    /// Any bias is as good as another (select)
     Flat,
+    /// None: two objectives (pareto)
+    None,
+    /// The balance of both classes is a third objective; exact points keep it (pareto)
+    Objective,
 }
 
 /// The prior of a regression margin.
@@ -139,7 +182,7 @@ pub enum MarginName {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error (svc, svr, nu-svr, linear) [default: 1]; decay of the margin prior (select) [default: 3]
+    /// Price of an error [default: 1; induce: 0.01]; decay of the margin prior (select) [default: 3]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
@@ -148,9 +191,9 @@ pub struct LearnerArgs {
     /// Half-width of the tube without loss (svr, linear, select) [default: 0.1; linear: 0]
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
-    /// Kernel
-    #[arg(long, value_name = "KERNEL", default_value = "rbf")]
-    pub kernel: KernelName,
+    /// Kernel; with induce that of the last machine, over columns and rules [default: rbf; induce: linear]
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<KernelName>,
     /// Kernel width: a number, `scale` (1 / (columns x variance)) or `auto` (1 / columns) [default: scale]
     #[arg(long, value_name = "GAMMA", value_parser = gamma, allow_negative_numbers = true)]
     pub gamma: Option<Gamma>,
@@ -160,13 +203,13 @@ pub struct LearnerArgs {
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
     pub coef0: Option<f64>,
-    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear)
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, gather, induce, boost)
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     pub class_weight: Option<ClassWeight>,
-    /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
+    /// How more than two classes are handled (svc, nu-svc, gather) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
-    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear, select)
+    /// Fit probabilities too; costs five more fits (classifiers)
     #[arg(long)]
     pub calibrate: bool,
     /// Loss (linear) [default: squared-hinge]
@@ -181,7 +224,7 @@ pub struct LearnerArgs {
     /// Scale the columns first; the model remembers how
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub scale: ScaleName,
-    /// Violation of the optimality conditions to reach; relative duality gap for linear and select [default: 0.001; linear: 0.0001; select: 1e-6]
+    /// Violation of the optimality conditions to reach; relative duality gap for linear, induce and select [default: 0.001; linear, induce: 0.0001; select: 1e-6]
     #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// Megabytes of kernel rows to keep [default: 200]
@@ -205,8 +248,8 @@ pub struct LearnerArgs {
     /// Its logarithm, from -700 to 0; wins over --rho (select)
     #[arg(long, value_name = "LN_RHO", allow_negative_numbers = true)]
     pub ln_rho: Option<f64>,
-    /// Prior of the bias (select) [default: gaussian]
-    #[arg(long, value_name = "PRIOR")]
+    /// The bias (select, pareto) [default: gaussian; pareto: none]
+    #[arg(long, value_name = "HOW")]
     pub bias: Option<BiasName>,
     /// Variance of a Gaussian bias (select) [default: 1]
     #[arg(long, value_name = "VARIANCE", allow_negative_numbers = true)]
@@ -232,6 +275,20 @@ pub struct LearnerArgs {
     /// Seed of everything that is drawn at random
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
+    /// Which rows a tree (induce) or a round (boost) learns from [default: resample; boost: all]
+    #[arg(long, value_name = "HOW")]
+    pub sampling: Option<SamplingName>,
+    /// The settings of the method's paper (induce, boost)
+    #[arg(long, value_name = "PRESET")]
+    pub preset: Option<PresetName>,
+    #[command(flatten)]
+    pub boost: BoostArgs,
+    #[command(flatten)]
+    pub pareto: ParetoArgs,
+    #[command(flatten)]
+    pub induce: InduceArgs,
+    #[command(flatten)]
+    pub gather: GatherArgs,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {

@@ -6,10 +6,14 @@ use std::time::Instant;
 
 use anyhow::Result;
 use boulevard::data::generate::{self, Clusters};
-use boulevard::data::{Dataset, Target, split};
+use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
+use boulevard::methods::multi_sample::MultiSample;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::metrics::classification::Confusion;
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
@@ -47,9 +51,12 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     let start = Instant::now();
     let mut stops = vec![banana(&context)?, spiral(&context)?, three_classes(&context)?];
     stops.extend(imbalanced(&context)?);
+    stops.push(rare_labels(&context)?);
+    stops.push(rules(&context)?);
     stops.push(friedman(&context)?);
     stops.push(one_class(&context)?);
     stops.push(select(&context)?);
+    stops.push(three_samples(&context)?);
     watcher.finish();
     let table = table(&stops);
     files::write(&args.output, page(&stops, &table).as_bytes())?;
@@ -183,6 +190,64 @@ fn imbalanced(context: &Context<'_>) -> Result<Vec<Stop>> {
     Ok(stops)
 }
 
+/// Three labels on a plane, the last with one row in twenty-five.
+fn rare_labels(context: &Context<'_>) -> Result<Stop> {
+    let labelled = |seed: u64, n: usize| -> Result<Dataset<'static>> {
+        let all = generate::two_gaussians(n, seed, 2, 1.0);
+        let (x, y) = (|i: usize| all.x.get(i, 0), |i: usize| all.x.get(i, 1));
+        let on = (0..n).flat_map(|i| [x(i) + 0.3 * y(i) > 0.5, y(i) > 1.0, (x(i) - 0.5).powi(2) + y(i).powi(2) > 6.5]).collect();
+        let names = ["right", "high", "far"].map(String::from).to_vec();
+        Ok(Dataset { target: Target::Labels(LabelMatrix::new(on, names)?), ..all })
+    };
+    let (train, test) = (labelled(1, 400)?, labelled(2, 4000)?);
+    let plan =
+        Plan { method: MethodName::Boost, recipe: Recipe::Boosted(BoostedSvc { max_rounds: 10, ..Default::default() }), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let (Target::Labels(truth), Target::Labels(said)) = (&test.target, fitted.answer(&test.x, context)?.target) else {
+        unreachable!("labels on both sides")
+    };
+    let counts = LabelConfusion::new(truth, &said, None)?;
+    let bars: Vec<(String, f64, Option<f64>)> =
+        counts.names().iter().zip(counts.label_scores()).map(|(name, score)| (name.clone(), score.f1, None)).collect();
+    Ok(Stop {
+        problem: "rare labels",
+        method: "boosted",
+        rows: train.len(),
+        measure: "1 - macro F1",
+        error: 1.0 - counts.macro_average().f1,
+        fitted,
+        seconds,
+        figure: Some(picture::bars("F1 of each label", &bars, |value| number::general(value, 3))),
+        words: "Several labels per row, one of them rare: F1 of each on new rows.",
+    })
+}
+
+/// Rules where a straight line fails.
+fn rules(context: &Context<'_>) -> Result<Stop> {
+    let (train, test) = (generate::checkerboard(400, 1, 2, 1.0), generate::checkerboard(4000, 2, 2, 1.0));
+    let induce = FeatureInduction { c: 1.0, n_induced: Amount::Exactly(10), max_depth: Depth::AtMost(3), ..FeatureInduction::default() };
+    let plan = Plan { method: MethodName::Induce, recipe: Recipe::Induce(Box::new(induce)), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let figure = svg(&fitted, &train)?;
+    let words = "A linear machine with ten induced trees: their rules can be read with `boulevard inspect`.";
+    Ok(Stop {
+        problem: "checkerboard",
+        method: "induced rules",
+        rows: train.len(),
+        measure: "error",
+        error,
+        fitted,
+        seconds,
+        figure,
+        words,
+    })
+}
+
 fn friedman(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::regression(500, 1, 2, 1.0), generate::regression(1000, 2, 2, 1.0));
     let svr = Svr { kernel: Kernel::rbf(0.5), c: 30.0, tube: Tube::Epsilon(0.5), ..Svr::default() };
@@ -267,5 +332,30 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
         seconds,
         figure,
         words: "Learnt from one class alone with nu = 0.1: about one new row in ten falls outside.",
+    })
+}
+
+/// Three samples per decision, of which the class is known to be the same.
+fn three_samples(context: &Context<'_>) -> Result<Stop> {
+    let (train, test) = (generate::two_gaussians(200, 1, 2, 1.5), generate::two_gaussians(6000, 2, 2, 1.5));
+    let gather = MultiSample { kernel: Kernel::rbf(0.1), ..MultiSample::default() };
+    let plan = Plan { method: MethodName::Gather, recipe: Recipe::Gather(gather), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let Some(model) = fitted.gatherer() else { unreachable!("a classifier of sets") };
+    let curve = model.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;
+    let error = curve.iter().find(|point| point.size == 3).map_or(f64::NAN, |point| point.error);
+    let line: Vec<(f64, f64)> = curve.iter().map(|point| (point.size as f64, point.error)).collect();
+    Ok(Stop {
+        problem: "three samples",
+        method: "gather",
+        rows: train.len(),
+        measure: "error",
+        error,
+        seconds,
+        figure: Some(picture::curve("error against samples per decision", &line, "samples per decision", "error")),
+        words: "Samples that are known to share a class are judged together: one machine for sets of three, consensus for other sizes.",
+        fitted,
     })
 }

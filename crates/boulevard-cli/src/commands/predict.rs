@@ -5,8 +5,11 @@ use std::io::Read;
 use anyhow::{Context as _, Result};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
 use boulevard::data::{Dataset, Target};
+use boulevard::methods::boosted::Kind;
+use boulevard::methods::multi_sample::Sets;
 use boulevard::methods::multitask_selection::Outputs;
 use boulevard::metrics::classification::Confusion;
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::persist::AnyModel;
 use boulevard::svm::Model;
@@ -15,16 +18,16 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::args::PredictArgs;
 use crate::files;
-use crate::model::{Fitted, align, is_precomputed};
+use crate::model::{Fitted, align, answer_sets, is_precomputed};
 use crate::progress::Watcher;
-use crate::report::{complain, number, print, print_json};
+use crate::report::{complain, labels, number, print, print_json};
 
 pub fn run(args: &PredictArgs) -> Result<Outcome> {
     if let Some(path) = &args.output {
         files::expect_writable(path)?;
     }
     let mut fitted = Fitted::load(&args.model)?;
-    if args.probability {
+    if args.probability && fitted.gatherer().is_none() {
         anyhow::ensure!(
             fitted.calibrated("--probability")?,
             "{}: the model has no probabilities: train it with --calibrate",
@@ -38,12 +41,26 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     align(&fitted, &mut data, &args.data)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let answers = fitted.answer_rows(&data, &context)?;
+    let gathered = gather(&fitted, &data, args)?;
+    let answers = match (&fitted.model, &gathered) {
+        (AnyModel::MultiSample(model), Some(gathered)) => answer_sets(model, &fitted.prepare(&data.x)?, &gathered.sets, &context)?,
+        _ => fitted.answer_rows(&data, &context)?,
+    };
     let probabilities = match &fitted.model {
+        AnyModel::MultiSample(model) if args.probability => match &gathered {
+            Some(gathered) => {
+                let values = model.set_probabilities(&fitted.prepare(&data.x)?, &gathered.sets, &context)?;
+                Some((values, model.classes.clone()))
+            }
+            None => None,
+        },
         AnyModel::Svc(model) if args.probability => {
             Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }
         AnyModel::LinearSvc(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
+        AnyModel::FeatureInduction(model) if args.probability => {
             Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }
         AnyModel::MultiTaskSelection(model) if args.probability => {
@@ -54,10 +71,22 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
             };
             Some((values, names))
         }
+        AnyModel::Boosted(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.names.clone()))
+        }
         _ => None,
     };
     watcher.finish();
-    let mut head = vec!["prediction".to_owned()];
+    let groups: Option<Vec<String>> = gathered.as_ref().and_then(|gathered| gathered.names.clone());
+    // From here on a row is a set.
+    let data = match gathered {
+        Some(gathered) => gathered.truth,
+        None => data,
+    };
+    let mut head = match &answers.target {
+        Target::Labels(labels) => labels.names().to_vec(),
+        _ => vec!["prediction".to_owned()],
+    };
     let mut numbers: Vec<(usize, &[f64])> = Vec::new();
     if args.decision {
         head.extend(answers.decision_names.iter().cloned());
@@ -69,11 +98,11 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     }
     let summary = judge(&data, &answers.target)?;
     if args.run.json && args.output.is_none() {
-        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, &head, &answers.target, &numbers)).collect();
+        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, groups.as_deref(), &head, &answers.target, &numbers)).collect();
         print_json(&json!({ "rows": data.len(), "score": summary.as_ref().map(|s| s.json.clone()), "predictions": rows }))?;
         return Ok(Outcome::Done);
     }
-    let csv = table(data.len(), &head, &answers.target, &numbers);
+    let csv = table(data.len(), groups.as_deref(), &head, &answers.target, &numbers);
     match &args.output {
         Some(path) => {
             files::write(path, csv.as_bytes())?;
@@ -97,6 +126,38 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The sets of a file, their names where they have any, and their labels where the file has some.
+struct Gathered {
+    sets: Sets,
+    names: Option<Vec<String>>,
+    truth: Dataset<'static>,
+}
+
+/// For a classifier of sets: which rows belong together. Without `--group` every row is a set of its own.
+fn gather(fitted: &Fitted, data: &Dataset<'static>, args: &PredictArgs) -> Result<Option<Gathered>> {
+    if fitted.gatherer().is_none() {
+        return Ok(None);
+    }
+    let (sets, names) = match &data.groups {
+        Some(groups) => {
+            let (sets, places) = Sets::of_groups(groups);
+            (sets, Some(places.into_iter().map(|place| groups.names()[place].clone()).collect()))
+        }
+        None => {
+            if !args.run.quiet {
+                complain("hint: no --group was given, so every row is a set of its own");
+            }
+            (Sets::singles(data.len()), None)
+        }
+    };
+    // One row of each set stands for it where labels are compared.
+    let first: Vec<usize> = (0..sets.len()).map(|set| sets.rows(set)[0] as usize).collect();
+    if let Target::Classes(classes) = &data.target {
+        sets.shared_classes(classes).with_context(|| args.data.display().to_string())?;
+    }
+    Ok(Some(Gathered { truth: data.select(&first), sets, names }))
+}
+
 /// Reads the file, with the label if it has one.
 ///
 /// Without `--label` the last column is a label exactly if the model does not need it as a feature.
@@ -109,6 +170,11 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
         _ => TargetKind::Classes,
     };
     let mut options = args.read.options(target);
+    if let AnyModel::Boosted(model) = &fitted.model
+        && model.kind == Kind::Labels
+    {
+        return read_labels(&model.names, args, options);
+    }
     let names = fitted.model.feature_names();
     // The model was trained on one-hot columns: new rows need the same treatment.
     options.one_hot |= names.is_some_and(|names| names.iter().any(|name| name.contains('=')));
@@ -140,6 +206,23 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     Ok(with_label?)
 }
 
+/// Reads a file for a model of labels: with their columns where it has them all, else without.
+fn read_labels(names: &[String], args: &PredictArgs, mut options: ReadOptions) -> Result<Dataset<'static>> {
+    let input = if args.data.as_os_str() == "-" { Some(standard_input()?) } else { None };
+    let load = |options: &ReadOptions| match &input {
+        Some(bytes) => Dataset::read_from(&bytes[..], "-", options),
+        None => Dataset::read_with(&args.data, options),
+    };
+    if !options.labels.is_empty() {
+        return Ok(load(&options)?);
+    }
+    options.labels = names.to_vec();
+    if let Ok(data) = load(&options) {
+        return Ok(data);
+    }
+    Ok(load(&ReadOptions { labels: Vec::new(), target: TargetKind::None, ..options })?)
+}
+
 fn standard_input() -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
@@ -163,6 +246,11 @@ fn judge(data: &Dataset<'_>, said: &Target) -> Result<Option<Score>> {
             let text = format!("accuracy {} ({} of {} right)", number::percent(table.accuracy()), number::g(right), number::g(total));
             Some(Score { text, json: json!({ "accuracy": table.accuracy(), "balanced_accuracy": table.balanced_accuracy() }) })
         }
+        (Target::Labels(truth), Target::Labels(said)) => {
+            let counts = LabelConfusion::new(truth, said, weights)?;
+            let text = format!("{}{}", labels::table(&counts).text(), labels::summary(&counts));
+            Some(Score { text, json: labels::json(&counts) })
+        }
         (Target::Real(truth), Target::Real(said)) => {
             let (mse, r2) = (regression::mean_squared_error(truth, said, weights)?, regression::r2(truth, said, weights)?);
             let text = format!("root mean squared error {}, R2 {}", number::g(mse.sqrt()), number::g(r2));
@@ -176,18 +264,23 @@ fn said_text(target: &Target, row: usize) -> String {
     match target {
         Target::Classes(classes) => classes.names()[classes.codes()[row] as usize].clone(),
         Target::Real(values) => values[row].to_string(),
-        Target::Labels(labels) => {
-            let on = labels.row(row).iter().zip(labels.names()).filter(|(on, _)| **on).map(|(_, name)| name.as_str());
-            on.collect::<Vec<_>>().join(" ")
-        }
+        Target::Labels(labels) => labels.row(row).iter().map(|&on| if on { "1" } else { "0" }).collect::<Vec<_>>().join(","),
         Target::None => String::new(),
     }
 }
 
-fn table(rows: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> String {
-    let mut text = head.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
+fn table(rows: usize, groups: Option<&[String]>, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> String {
+    let mut text = if groups.is_some() { "group,".to_owned() } else { String::new() };
+    text += &(head.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n");
     for row in 0..rows {
-        text.push_str(&quoted(&said_text(said, row)));
+        if let Some(groups) = groups {
+            text.push_str(&(quoted(&groups[row]) + ","));
+        }
+        match said {
+            // One column per label.
+            Target::Labels(_) => text.push_str(&said_text(said, row)),
+            _ => text.push_str(&quoted(&said_text(said, row))),
+        }
         for (width, values) in numbers {
             values[row * width..(row + 1) * width].iter().for_each(|value| text.push_str(&format!(",{value}")));
         }
@@ -196,15 +289,22 @@ fn table(rows: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])
     text
 }
 
-fn row_json(row: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> Value {
+fn row_json(row: usize, groups: Option<&[String]>, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> Value {
     let mut object = serde_json::Map::new();
-    let value = match said {
-        Target::Real(values) => json!(values[row]),
-        other => json!(said_text(other, row)),
+    if let Some(groups) = groups {
+        object.insert("group".to_owned(), json!(groups[row]));
+    }
+    let answers = match said {
+        Target::Labels(labels) => labels.row(row).iter().map(|&on| json!(on)).collect(),
+        Target::Real(values) => vec![json!(values[row])],
+        other => vec![json!(said_text(other, row))],
     };
-    object.insert(head[0].clone(), value);
+    let width = answers.len();
+    head.iter().zip(answers).for_each(|(name, value)| {
+        object.insert(name.clone(), value);
+    });
     let cells = numbers.iter().flat_map(|(width, values)| values[row * width..(row + 1) * width].iter());
-    head[1..].iter().zip(cells).for_each(|(name, value)| {
+    head[width..].iter().zip(cells).for_each(|(name, value)| {
         object.insert(name.clone(), json!(value));
     });
     Value::Object(object)

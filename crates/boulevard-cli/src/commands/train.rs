@@ -2,8 +2,10 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Dataset, Target};
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::{Context, StopReason};
+use boulevard::persist::AnyModel;
 use serde_json::json;
 
 use crate::Outcome;
@@ -11,8 +13,8 @@ use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
-use crate::report::{complain, describe, html, number, picture, print, print_json, selection};
-use crate::{columns, data, files, folds};
+use crate::report::{complain, describe, front, html, number, picture, print, print_json, selection};
+use crate::{columns, data, files, folds, report};
 
 /// Training rows times support vectors up to which the training error is worth its time.
 const CHEAP: usize = 1 << 31;
@@ -51,9 +53,17 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
         print_json(&value)?;
     } else {
         let mut text = format!("data: {} ({})\n", args.data.display(), data::in_words(&data));
+        if let Target::Labels(labels) = &data.target
+            && let Some(line) = report::labels::imbalance(labels)
+        {
+            text.push_str(&format!("labels: {line}\n"));
+        }
         text.push_str(&describe::text(&describe::facts(&fitted)));
+        if let AnyModel::Pareto(model) = &fitted.model {
+            text.push_str(&format!("\n{}\n", front::table(model).text()));
+        }
         if let Some(error) = error {
-            text.push_str(&training_line(&data.target, error));
+            text.push_str(&training_line(&fitted, &data.target, error));
         }
         for (what, path) in [("model saved to", &args.output), ("report written to", &args.report)] {
             if let Some(path) = path {
@@ -82,7 +92,7 @@ fn outcome(fitted: &Fitted, args: &TrainArgs) -> Result<Outcome> {
 
 fn hint_at_scale(data: &Dataset<'_>, args: &LearnerArgs) {
     use crate::args::KernelName::Precomputed;
-    if args.scale != ScaleName::None || args.kernel == Precomputed {
+    if args.scale != ScaleName::None || args.kernel == Some(Precomputed) {
         return;
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(&columns::describe(&data.x)) {
@@ -96,14 +106,23 @@ fn training_error(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<f64>> {
     if data.len().saturating_mul(fitted.support()) > CHEAP {
         return Ok(None);
     }
+    if let Some(model) = fitted.gatherer() {
+        let sets = folds::test_sets(data, model.parameters.n_samples_per_decision, model.parameters.seed)?;
+        let truth = sets.shared_classes(data.expect_classes()?)?;
+        let said = model.predict_sets(&fitted.prepare(&data.x)?, &sets, &Context::default())?;
+        let wrong = said.codes().iter().zip(&truth).filter(|(a, b)| a != b).count();
+        return Ok(Some(wrong as f64 / sets.len() as f64));
+    }
     let answers = fitted.answer_rows(data, &Context::default())?;
     folds::judge(&data.target, &answers.target, data.weights.as_deref()).map(Some)
 }
 
-fn training_line(target: &Target, error: f64) -> String {
+fn training_line(fitted: &Fitted, target: &Target, error: f64) -> String {
     match target {
+        _ if fitted.gatherer().is_some() => format!("training sets: {} wrong\n", number::percent(error)),
         Target::Real(_) => format!("training rows: root mean squared error {}\n", number::g(error.sqrt())),
         Target::None => format!("training rows: {} outside\n", number::percent(error)),
+        Target::Labels(_) => format!("training rows: {} of the label entries wrong\n", number::percent(error)),
         _ => format!("training rows: {} wrong\n", number::percent(error)),
     }
 }
@@ -115,11 +134,38 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
         table.row([name.to_owned(), value]);
     }
     if let Some(error) = error {
-        let line = training_line(&data.target, error);
+        let line = training_line(fitted, &data.target, error);
         let (name, value) = line.trim_end().split_once(": ").expect("the line has a colon");
         table.row([name, value]);
     }
     let mut body = format!("<p class=\"soft\">{}: {}</p>\n", html::escape(name), html::escape(&data::in_words(data))) + &table.html();
+    if let Target::Labels(truth) = &data.target
+        && let Target::Labels(said) = fitted.answer(&data.x, &Context::default())?.target
+    {
+        let counts = LabelConfusion::new(truth, &said, data.weights.as_deref())?;
+        body.push_str(&html::section("Labels", "On the training rows, the rarest label first."));
+        body.push_str(&report::labels::table(&counts).html());
+    }
+    if let AnyModel::Boosted(model) = &fitted.model {
+        let (errors, heavy) = picture::boosting(model);
+        let captions = [
+            "Weight of the training rows that each round misses, one line per label; below one half a round counts.",
+            "Share of the weight on the heaviest tenth of the rows: how far the rounds have turned to hard rows.",
+        ];
+        let figures =
+            html::figure(&errors, "Errors over rounds.", captions[0]) + &html::figure(&heavy, "Weights over rounds.", captions[1]);
+        body.push_str(&html::cards(&figures));
+    }
+    if let AnyModel::Pareto(model) = &fitted.model {
+        body.push_str(&front::section(model));
+    }
+    if let boulevard::persist::AnyModel::FeatureInduction(model) = &fitted.model {
+        if let Some(svg) = crate::report::induce::curves(model) {
+            let caption = "Error in % on held-out rows over the number of rounds; the dashed line is the linear machine.";
+            body.push_str(&html::cards(&html::figure(&svg, "What the rules bring.", caption)));
+        }
+        body.push_str(&crate::report::induce::table(model));
+    }
     if let Some(figure) = map(fitted, data)? {
         body.push_str(&html::cards(&figure));
     }
@@ -166,10 +212,10 @@ pub fn map(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
 }
 
 fn support_rows(fitted: &Fitted) -> std::collections::HashSet<usize> {
-    use boulevard::persist::AnyModel;
     match &fitted.model {
         AnyModel::Svc(model) => model.machine.support.iter().copied().collect(),
         AnyModel::OneClass(model) => model.machine.support.iter().copied().collect(),
+        AnyModel::Pareto(model) => model.classifier.machine.support.iter().copied().collect(),
         _ => Default::default(),
     }
 }

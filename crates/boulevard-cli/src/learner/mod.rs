@@ -2,16 +2,24 @@
 //!
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
+mod boost;
+mod gather;
+mod induce;
 mod kernel;
 mod linear;
 mod machine;
+mod pareto;
 pub mod select;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
-use boulevard::kernel::Kernel;
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::FeatureInduction;
+use boulevard::methods::multi_sample::MultiSample;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
@@ -19,15 +27,22 @@ use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
 
+/// The kernel of methods that choose its width themselves.
+static GAUSSIAN: Kernel = Kernel::Rbf { gamma: Gamma::SCALE };
+
 /// A learner with parameters that were checked.
 #[derive(Clone, Debug)]
 pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    Gather(MultiSample),
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
+    Induce(Box<FeatureInduction>),
     Select { learner: MultiTaskSelection, regression: bool },
+    Boosted(BoostedSvc),
+    Pareto(ParetoSvc),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -81,7 +96,10 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) | Recipe::LinearSvc(_) => TargetKind::Classes,
+            // Named labels and files that have several make a label matrix of their own.
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Gather(_) | Recipe::Induce(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => {
+                TargetKind::Classes
+            }
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
             Recipe::Select { regression: true, .. } => TargetKind::Real,
@@ -95,7 +113,11 @@ impl Plan {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Induce(induce) => &induce.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
+            Recipe::Boosted(_) => &GAUSSIAN,
+            Recipe::Pareto(front) => &front.kernel,
+            Recipe::Gather(gather) => &gather.kernel,
         }
     }
 
@@ -105,7 +127,11 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Induce(induce) => &mut induce.kernel,
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
+            Recipe::Boosted(_) => return None,
+            Recipe::Pareto(front) => &mut front.kernel,
+            Recipe::Gather(gather) => &mut gather.kernel,
         })
     }
 
@@ -122,9 +148,17 @@ impl Plan {
 }
 
 /// Flags given that the method does not have, with those that do.
-fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
+fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
     let mut all = machine::misplaced(method, args);
-    all.extend(select::misplaced(method, args));
+    all.extend(gather::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    all.extend(select::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    if method != MethodName::Induce {
+        all.extend(induce::given(&args.induce).into_iter().map(|flag| (flag, "induce".to_owned())));
+    }
+    if method != MethodName::Boost {
+        all.extend(boost::given(&args.boost).into_iter().map(|flag| (flag, "boost".to_owned())));
+    }
+    all.extend(pareto::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
     all
 }
 
@@ -139,9 +173,13 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::Gather(gather) => gather.validate(),
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
+            Self::Induce(induce) => induce.validate(),
             Self::Select { learner, .. } => learner.validate(),
+            Self::Boosted(boosted) => boosted.validate(),
+            Self::Pareto(front) => front.validate(),
         }
     }
 
@@ -150,9 +188,13 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::Gather(gather) => gather.fit_in(data, context)?.into(),
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
+            Self::Induce(induce) => induce.fit_in(data, context)?.into(),
             Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
+            Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
+            Self::Pareto(front) => front.fit_in(data, context)?.into(),
         })
     }
 }

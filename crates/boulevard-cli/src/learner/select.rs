@@ -34,6 +34,9 @@ pub fn learner(args: &LearnerArgs) -> Result<MultiTaskSelection> {
         bias: match args.bias {
             Some(BiasName::Flat) => BiasPrior::Flat,
             Some(BiasName::Gaussian) | None => BiasPrior::Gaussian,
+            Some(BiasName::None | BiasName::Objective) => {
+                bail!("--bias none and objective belong to --method pareto; select has gaussian and flat")
+            }
         },
         bias_variance: args.bias_variance.unwrap_or(default.bias_variance),
         share: args.share.unwrap_or(true),
@@ -90,7 +93,6 @@ pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &
         (args.normalize_kernels.is_some(), "normalize-kernels"),
         (args.rho.is_some(), "rho"),
         (args.ln_rho.is_some(), "ln-rho"),
-        (args.bias.is_some(), "bias"),
         (args.bias_variance.is_some(), "bias-variance"),
         (args.share.is_some(), "share"),
         (args.threshold.is_some(), "threshold"),

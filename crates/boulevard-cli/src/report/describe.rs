@@ -2,13 +2,14 @@
 
 use boulevard::data::{Matrix, Scaling};
 use boulevard::kernel::Kernel;
+use boulevard::methods::multi_sample::{Method, MultiSampleModel};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
 use super::number::{g, seconds};
-use super::{linear, selection};
+use super::{boosted, front, induce, linear, selection};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -69,9 +70,13 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             facts.extend(solver(&model.parameters.solver));
             facts
         }
+        AnyModel::MultiSample(model) => gathered(model),
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::FeatureInduction(model) => induce::facts(model),
         AnyModel::MultiTaskSelection(model) => selection::facts(model),
+        AnyModel::Boosted(model) => boosted::facts(model),
+        AnyModel::Pareto(model) => front::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -88,6 +93,37 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         ));
     }
     facts.extend(fit(fitted.model.report()));
+    facts
+}
+
+/// A classifier of sets.
+fn gathered(model: &MultiSampleModel) -> Vec<Fact> {
+    let settings = &model.parameters;
+    let how = match settings.method {
+        Method::Direct => format!("one machine on sets of {}", settings.n_samples_per_decision),
+        Method::Consensus => "consensus of single samples".to_owned(),
+        Method::Vote => "votes of single samples".to_owned(),
+    };
+    let mut facts = vec![("kind", format!("classifier of sets, C = {}", g(settings.c))), ("decides by", how)];
+    facts.push(("kernel", kernel(&model.single.machine.kernel)));
+    let classes: Vec<String> =
+        model.classes.iter().zip(&model.priors).map(|(name, prior)| format!("{name} (prior {})", g(*prior))).collect();
+    facts.push(("classes", format!("{}: {}", classes.len(), classes.join(", "))));
+    for machine in &model.machines {
+        let calibrated = if machine.calibration.is_some() { ", calibrated" } else { "" };
+        let share = 100.0 * machine.len() as f64 / machine.columns.max(1) as f64;
+        facts.push((
+            "support sets",
+            format!("{} of {} samples, {share:.1} % of {} tuples{calibrated}", machine.len(), machine.size, machine.columns),
+        ));
+    }
+    facts.push(("single samples", format!("{} support vectors, calibrated", model.single.machine.len())));
+    if let Ok(samples) = model.expected_samples(0.99) {
+        let each: Vec<String> =
+            model.classes.iter().zip(samples).map(|(name, n)| format!("{} for {name}", g((10.0 * n).round() / 10.0))).collect();
+        facts.push(("samples until 99 % sure", format!("about {} (consensus)", each.join(", "))));
+    }
+    facts.extend(solver(&settings.solver));
     facts
 }
 
@@ -116,7 +152,7 @@ fn fit(report: &FitReport) -> Vec<Fact> {
     ]
 }
 
-fn solver(settings: &SolverSettings) -> Vec<Fact> {
+pub(super) fn solver(settings: &SolverSettings) -> Vec<Fact> {
     vec![("tolerance", g(settings.tolerance))]
 }
 
@@ -130,7 +166,7 @@ pub fn stop(stop: StopReason) -> &'static str {
     }
 }
 
-fn share(part: usize, whole: usize) -> String {
+pub fn share(part: usize, whole: usize) -> String {
     if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }
 }
 
@@ -175,13 +211,26 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Svc(m) => (json!(m.parameters), json!(m.machine.kernel), json!(m.classes), json!(m.support_counts)),
         AnyModel::Svr(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
+        AnyModel::MultiSample(m) => (json!(m.parameters), json!(m.single.machine.kernel), json!(m.classes), Value::Null),
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
+        AnyModel::FeatureInduction(m) => (json!(m.parameters), json!(m.parameters.kernel), json!(m.classes), Value::Null),
         AnyModel::MultiTaskSelection(m) => (json!(m.parameters), json!(m.kernels), json!(m.outputs), Value::Null),
+        AnyModel::Boosted(m) => {
+            (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null)
+        }
+        AnyModel::Pareto(m) => (json!(m.parameters), json!(m.kernel), json!(m.classes), json!(m.classifier.support_counts)),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
-    json!({
+    let rules = if let AnyModel::FeatureInduction(m) = &fitted.model { induce::json(m) } else { Value::Null };
+    let ensembles = match &fitted.model {
+        AnyModel::Boosted(model) => boosted::json(model),
+        _ => Value::Null,
+    };
+    let mut value = json!({
+        "ensembles": ensembles,
         "kind": fitted.model.kind(),
+        "induced": rules,
         "parameters": parameters,
         "kernel": kernel,
         "classes": classes,
@@ -191,5 +240,9 @@ pub fn json(fitted: &Fitted) -> Value {
         "support_vectors": fitted.support(),
         "support_per_class": support,
         "fit": json!(report),
-    })
+    });
+    if let AnyModel::Pareto(model) = &fitted.model {
+        value["front"] = front::json(model);
+    }
+    value
 }

@@ -10,18 +10,26 @@ Drop-in classes for :mod:`sklearn.svm`, written in Rust.
 True
 """
 
-from . import datasets, exceptions, model_selection
+from . import datasets, exceptions, kernels, model_selection
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._induction import FeatureInducer, FeatureInductionClassifier
+from ._multi_sample import MultiSampleClassifier
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
+from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
 from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
 
 __all__ = [
     "SVC",
     "SVR",
+    "BoostedSVC",
+    "FeatureInducer",
+    "FeatureInductionClassifier",
+    "MultiSampleClassifier",
     "LinearSVC",
     "LinearSVR",
     "MultiTaskSelectionClassifier",
@@ -29,9 +37,11 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "ParetoSVC",
     "__version__",
     "datasets",
     "exceptions",
+    "kernels",
     "load",
     "model_selection",
     "plot",

@@ -5,7 +5,11 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
+use crate::methods::boosted::BoostedModel;
+use crate::methods::feature_induction::FeatureInductionModel;
+use crate::methods::multi_sample::MultiSampleModel;
 use crate::methods::multitask_selection::MultiTaskSelectionModel;
+use crate::methods::pareto::ParetoModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
@@ -101,12 +105,20 @@ any_model! {
     Svr(SvrModel),
     /// A one-class machine.
     OneClass(OneClassModel),
+    /// A classifier of sets of samples.
+    MultiSample(MultiSampleModel),
     /// A linear classifier.
     LinearSvc(LinearSvcModel),
     /// A linear regressor.
     LinearSvr(LinearSvrModel),
+    /// A linear machine with induced rules.
+    FeatureInduction(FeatureInductionModel),
     /// Multi-task feature or kernel selection.
     MultiTaskSelection(MultiTaskSelectionModel),
+    /// A boosted classifier.
+    Boosted(BoostedModel),
+    /// A front of classifiers.
+    Pareto(ParetoModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

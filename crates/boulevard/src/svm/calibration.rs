@@ -190,6 +190,13 @@ pub(crate) enum Outputs {
     Classes,
 }
 
+impl Outputs {
+    /// Their number for so many classes.
+    pub(crate) fn count(self, classes: usize) -> usize {
+        if self == Self::Classes { classes } else { classes * (classes - 1) / 2 }
+    }
+}
+
 /// Fits sigmoids on `data` for a learner that does not calibrate itself: decision values of every sample from a model that did not see
 /// it. `raw` evaluates a model.
 pub(crate) fn calibrate<L: Learner>(
@@ -201,13 +208,26 @@ pub(crate) fn calibrate<L: Learner>(
     context: &Context<'_>,
 ) -> Result<Calibration> {
     let classes = data.expect_classes()?;
-    let count = classes.names().len();
-    let width = if outputs == Outputs::Classes { count } else { count * (count - 1) / 2 };
-    let mut values = vec![f64::NAN; data.len() * width];
     // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
     let folds = folds_by_content(data, classes, seed).unwrap_or_default();
+    let values = held_out_values(learner, data, &folds, outputs, raw, context)?;
+    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+}
+
+/// Outputs for every sample, row-major, from a model that did not see it, or from one that did where no fold could judge it. Samples that
+/// weigh nothing may have none (NaN).
+pub(crate) fn held_out_values<L: Learner>(
+    learner: &L,
+    data: &Dataset<'_>,
+    folds: &[Split],
+    outputs: Outputs,
+    raw: impl Fn(&L::Model, &Matrix<'_>) -> Result<Vec<f64>>,
+    context: &Context<'_>,
+) -> Result<Vec<f64>> {
+    let width = outputs.count(data.expect_classes()?.names().len());
+    let mut values = vec![f64::NAN; data.len() * width];
     for (done, fold) in folds.iter().enumerate() {
-        context.step("calibrate", done, FOLDS);
+        context.step("calibrate", done, folds.len());
         let train = learner.training_part(data, &fold.train);
         let Ok(model) = learner.fit_in(&train, context) else { continue };
         let judged = raw(&model, &learner.test_part(data, &fold.train, &fold.test))?;
@@ -220,7 +240,7 @@ pub(crate) fn calibrate<L: Learner>(
         let judged = raw(&learner.fit_in(data, context)?, &data.x)?;
         values.iter_mut().zip(judged).filter(|(v, _)| v.is_nan()).for_each(|(v, judged)| *v = judged);
     }
-    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+    Ok(values)
 }
 
 /// Stratified folds that depend on what rows hold, not on their order or number: equal rows of a class share a fold, rows that weigh
@@ -228,7 +248,7 @@ pub(crate) fn calibrate<L: Learner>(
 fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Option<Vec<Split>> {
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
     let mut keys: Vec<(u32, u64, usize)> =
-        (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content(data, row, seed), row)).collect();
+        (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content_key(&data.x, row, seed), row)).collect();
     keys.sort_unstable();
     let mut fold_of = vec![None; data.len()];
     let (mut next, mut distinct) = (0, vec![0; classes.names().len()]);
@@ -247,7 +267,7 @@ fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Opti
 }
 
 /// A number that stands for a row's values, the same for dense and sparse rows.
-fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
+pub(crate) fn content_key(x: &Matrix<'_>, row: usize, seed: u64) -> u64 {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     let mut mix = |word: u64| {
         // The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
@@ -256,7 +276,7 @@ fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
         state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         state ^= state >> 31;
     };
-    data.x.for_each(row, |column, value| {
+    x.for_each(row, |column, value| {
         if value != 0.0 {
             mix(column as u64);
             mix(value.to_bits());
@@ -265,9 +285,10 @@ fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
     state
 }
 
-fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: Outputs) -> Vec<Sigmoid> {
+/// One sigmoid per output from outputs of samples (or sets) with known classes.
+pub(crate) fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: Outputs) -> Vec<Sigmoid> {
     let (codes, count) = (classes.codes(), classes.names().len());
-    let width = if outputs == Outputs::Classes { count } else { count * (count - 1) / 2 };
+    let width = outputs.count(count);
     let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
     let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {
         let rows: Vec<usize> = (0..codes.len()).filter(|&row| side(codes[row] as usize).is_some() && weight(row) > 0.0).collect();
