@@ -72,8 +72,9 @@ def test_errors_are_the_measured_ones(banana, fitted):
 def test_picks(banana):
     X, y = banana
     base = ParetoSVC(gamma=1.0, n_points=20).fit(X, y)
-    best = base.front_["holdout_error"].min()
-    assert base.front_["holdout_error"][base.picked_] == best
+    assert base.holdout_estimate_[base.picked_] == base.holdout_estimate_.min() and base.marks_["lowest"] == base.picked_
+    once = ParetoSVC(gamma=1.0, n_points=5, holdout_repeats=1).fit(X, y)
+    np.testing.assert_array_equal(once.holdout_estimate_, once.front_["holdout_error"])
     assert ParetoSVC(gamma=1.0, n_points=20, pick="knee").fit(X, y).picked_ == base.marks_["knee"]
     wide = ParetoSVC(gamma=1.0, n_points=20, pick="one-se").fit(X, y)
     assert wide.picked_ == base.marks_["one_se"] and wide.front_["margin"][wide.picked_] >= base.front_["margin"][base.picked_]

@@ -34,6 +34,8 @@ pub fn facts(model: &ParetoModel) -> Vec<Fact> {
         facts.push(("hypervolume", g(volume)));
     }
     let held = if model.holdout_rows == 0 { "none".to_owned() } else { format!("{} rows", model.holdout_rows) };
+    let repeats = if model.holdout_rows > 0 && settings.mode != Mode::Evolve { settings.holdout_repeats } else { 1 };
+    let held = if repeats > 1 { format!("{held}, {repeats} times for the choice") } else { held };
     facts.push(("hold-out", held));
     let rule = match settings.pick {
         Pick::Index(_) => "as asked",
@@ -172,6 +174,7 @@ pub fn json(model: &ParetoModel) -> Value {
         "picked": model.picked,
         "lowest": marks.lowest, "knee": marks.knee, "one_se": marks.one_se, "parting": marks.parting,
         "hypervolume": model.hypervolume().ok(),
+        "estimates": model.estimates.iter().map(|&value| finite(value)).collect::<Vec<_>>(),
         "holdout_rows": model.holdout_rows,
     })
 }
