@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use boulevard::data::{Categories, Matrix, Scaler, Target};
+use boulevard::data::{Categories, Dataset, Matrix, Scaler, Target};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::Kind;
+use boulevard::methods::multitask_selection::{MultiTaskSelectionModel, Outputs};
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Model, SvcModel};
+use boulevard::validation::Predictions;
 
 use crate::files;
 use crate::learner::apply;
@@ -85,6 +88,11 @@ impl Fitted {
                 let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
                 Answers { target, decisions, decision_names: decision_names(&model.classes) }
             }
+            AnyModel::FeatureInduction(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
             AnyModel::LinearSvr(model) => {
                 let values = model.predict_in(&x, context)?;
                 Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
@@ -105,8 +113,39 @@ impl Fitted {
                 let target = Target::Classes(Categories::new(codes, vec!["outside".to_owned(), "inside".to_owned()])?);
                 Answers { target, decisions, decision_names: vec!["decision".to_owned()] }
             }
+            AnyModel::MultiTaskSelection(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = target_of(model.predictions_from(&decisions)?)?;
+                let names = (0..model.tasks()).map(|task| format!("decision:{}", model.outputs.name(task))).collect();
+                Answers { target, decisions, decision_names: names }
+            }
+            AnyModel::Boosted(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = match model.predictions(&decisions)? {
+                    Predictions::Classes(classes) => Target::Classes(classes),
+                    Predictions::Labels(labels) => Target::Labels(labels),
+                    other => bail!("a boosted model predicts {}", other.kind()),
+                };
+                let names = if model.kind == Kind::TwoClasses { &model.names[1..] } else { &model.names[..] };
+                Answers { target, decisions, decision_names: names.iter().map(|name| format!("decision:{name}")).collect() }
+            }
             other => bail!("this program cannot predict with models of kind `{}`", other.kind()),
         })
+    }
+
+    /// Predictions and decision values for rows that may say which task they belong to.
+    pub fn answer_rows(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<Answers> {
+        match &self.model {
+            AnyModel::MultiTaskSelection(model) if matches!(&model.outputs, Outputs::Tasks { names, .. } if names.len() > 1) => {
+                let tasks = tasks_of(model, data)?;
+                let x = self.prepare(&data.x)?;
+                let target = target_of(model.predict_tasks(&x, &tasks, context)?)?;
+                let all = model.decision_values_in(&x, context)?;
+                let decisions = tasks.iter().enumerate().map(|(row, task)| all[row * model.tasks() + task]).collect();
+                Ok(Answers { target, decisions, decision_names: vec!["decision".to_owned()] })
+            }
+            _ => self.answer(&data.x, context),
+        }
     }
 
     /// The classifier, or a sentence that says what it is instead.
@@ -122,6 +161,8 @@ impl Fitted {
     pub fn calibrated(&self, purpose: &str) -> Result<bool> {
         match &self.model {
             AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
+            AnyModel::Boosted(model) => Ok(model.calibration.is_some()),
+            AnyModel::FeatureInduction(model) => Ok(model.calibration.is_some()),
             _ => Ok(self.classifier(purpose)?.calibration.is_some()),
         }
     }
@@ -132,10 +173,42 @@ impl Fitted {
             AnyModel::Svc(model) => model.machine.len(),
             AnyModel::Svr(model) => model.machine.len(),
             AnyModel::OneClass(model) => model.machine.len(),
+            AnyModel::MultiTaskSelection(model) => model.coefficients.iter().flatten().filter(|value| **value != 0.0).count(),
+            AnyModel::Boosted(model) => model.support_vectors(),
             AnyModel::Pareto(model) => model.classifier.machine.len(),
             _ => 0,
         }
     }
+}
+
+/// The task of every row, by the model's own numbers.
+fn tasks_of(model: &MultiTaskSelectionModel, data: &Dataset<'_>) -> Result<Vec<usize>> {
+    let Outputs::Tasks { names, .. } = &model.outputs else { bail!("the model has no tasks") };
+    let Some(tasks) = &data.tasks else {
+        bail!("the model has {} tasks: name the column that says which task a row belongs to with --task", names.len());
+    };
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    tasks
+        .codes()
+        .iter()
+        .map(|&code| {
+            let name = &tasks.names()[code as usize];
+            known
+                .iter()
+                .position(|known| known == name)
+                .with_context(|| format!("task `{name}` is unknown; the model's are {}", listed(&known)))
+        })
+        .collect()
+}
+
+/// Predictions as a target.
+fn target_of(predictions: Predictions) -> Result<Target> {
+    Ok(match predictions {
+        Predictions::Classes(classes) => Target::Classes(classes),
+        Predictions::Real(values) => Target::Real(values),
+        Predictions::Labels(labels) => Target::Labels(labels),
+        Predictions::Inside(_) => bail!("a one-class prediction where none was expected"),
+    })
 }
 
 /// Whether the model wants kernel values instead of features.

@@ -3,26 +3,30 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use boulevard::data::{Categories, Dataset, Matrix, Target};
+use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
+use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{KernelMachine, Layout, Learner, Model as _, OneClass, Svc, SvcModel, Svr};
+use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Table, counts, give, int32, reals, table};
+use crate::boosted;
 use crate::border::{self, Limits};
 use crate::errors::{convert, exception};
+use crate::selection;
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
-const LARGE: usize = 1 << 20;
+pub const LARGE: usize = 1 << 20;
 /// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
-const CHUNK: usize = 16_384;
+pub const CHUNK: usize = 16_384;
 
 /// The kernel machine in a model.
 fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
@@ -35,24 +39,43 @@ fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
     }
 }
 
-/// The classifier in a model, where it is one: of a front, the picked point.
-pub fn classifier(model: &AnyModel) -> Option<&SvcModel> {
-    match model {
-        AnyModel::Svc(model) => Some(model),
-        AnyModel::Pareto(model) => Some(&model.classifier),
-        _ => None,
-    }
-}
-
 /// The machine's own outputs.
 fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     match model {
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::FeatureInduction(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
+        AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
+        AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
+        AnyModel::Boosted(model) => model.decision_values_in(x, context),
         AnyModel::Pareto(model) => model.classifier.raw_values(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
+}
+
+/// The linear machine in a model.
+fn linear_machine(model: &AnyModel) -> Option<&LinearMachine> {
+    match model {
+        AnyModel::LinearSvc(model) => Some(&model.machine),
+        AnyModel::LinearSvr(model) => Some(&model.machine),
+        _ => None,
+    }
+}
+
+/// What every fit reports.
+pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    parts.set_item("features", features)?;
+    parts.set_item("rows", report.rows)?;
+    parts.set_item("objective", report.objective)?;
+    parts.set_item("gap", report.gap)?;
+    parts.set_item("violation", report.violation)?;
+    parts.set_item("seconds", report.seconds)?;
+    parts.set_item("status", report.stop.code())?;
+    parts.set_item("iterations", report.iterations)?;
+    Ok(parts)
 }
 
 /// Decision values as the library's models define them.
@@ -101,6 +124,22 @@ pub fn fit<'py>(
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
         }
+        "feature_induction" => {
+            let learner: FeatureInduction = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::FeatureInduction))
+        }
+        "linear_svc" => {
+            let learner: LinearSvc = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvc))
+        }
+        "linear_svr" => {
+            let learner: LinearSvr = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvr))
+        }
+        "boosted" => {
+            let learner: BoostedSvc = read(parameters)?;
+            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Boosted))
+        }
         "pareto" => {
             let learner: ParetoSvc = read(parameters)?;
             border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Pareto))
@@ -110,7 +149,8 @@ pub fn fit<'py>(
     Ok((Model::new(any), raised))
 }
 
-/// The arrays as the library's table: class codes where there are names, real targets otherwise.
+/// The arrays as the library's table: a label matrix where `y` is a table of truth values, class codes where there are names, real
+/// targets otherwise.
 pub fn dataset<'a>(
     py: Python<'_>,
     x: &'a Table<'_>,
@@ -121,6 +161,10 @@ pub fn dataset<'a>(
     let target = match (y, names) {
         (None, _) => Target::None,
         (Some(y), None) => Target::Real(reals(y)?),
+        (Some(y), Some(names)) if y.extract::<PyReadonlyArray2<'_, bool>>().is_ok() => {
+            let values = y.extract::<PyReadonlyArray2<'_, bool>>()?.as_array().iter().copied().collect();
+            Target::Labels(LabelMatrix::new(values, names).map_err(|error| convert(py, error))?)
+        }
         (Some(y), Some(names)) => {
             let codes = counts(y)?.into_iter().map(|code| code as u32).collect();
             Target::Classes(Categories::new(codes, names).map_err(|error| convert(py, error))?)
@@ -150,8 +194,13 @@ impl Model {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Puts another model in its place.
+    pub fn replace(&self, any: AnyModel) {
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = any;
+    }
+
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
-    fn judge<'py>(
+    pub(crate) fn judge<'py>(
         &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
@@ -188,7 +237,24 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
-            let (machine, report, parts) = (machine(any)?, any.report(), PyDict::new(py));
+            if let AnyModel::MultiTaskSelection(model) = any {
+                return selection::parts(py, model);
+            }
+            let parts = report_parts(py, any.report(), any.features())?;
+            if let AnyModel::Boosted(model) = any {
+                boosted::parts(&parts, model)?;
+                return Ok(parts);
+            }
+            if let AnyModel::FeatureInduction(model) = any {
+                crate::induction::add_parts(py, model, &parts)?;
+                return Ok(parts);
+            }
+            if let Some(machine) = linear_machine(any) {
+                parts.set_item("weights", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
+                parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
+                return Ok(parts);
+            }
+            let machine = machine(any)?;
             parts.set_item("support", int32(py, &machine.support))?;
             parts.set_item("vectors", give(py, &machine.vectors)?)?;
             let outputs = machine.coefficients.len().checked_div(machine.len());
@@ -199,27 +265,14 @@ impl Model {
             parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
             parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
             parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
-            parts.set_item("features", machine.features)?;
-            parts.set_item("rows", report.rows)?;
-            parts.set_item("objective", report.objective)?;
-            parts.set_item("gap", report.gap)?;
-            parts.set_item("violation", report.violation)?;
-            parts.set_item("seconds", report.seconds)?;
-            parts.set_item("status", report.stop.code())?;
             match any {
-                AnyModel::Pareto(model) => {
-                    parts.set_item("counts", int32(py, &model.classifier.support_counts))?;
-                    parts.set_item("iterations", report.iterations)?;
-                }
+                AnyModel::Pareto(model) => parts.set_item("counts", int32(py, &model.classifier.support_counts))?,
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
                     parts.set_item("iterations", int32(py, &steps))?;
                 }
-                _ => {
-                    parts.set_item("counts", int32(py, &[machine.len()]))?;
-                    parts.set_item("iterations", report.iterations)?;
-                }
+                _ => parts.set_item("counts", int32(py, &[machine.len()]))?,
             }
             Ok(parts)
         })
@@ -259,7 +312,14 @@ impl Model {
     /// Class names, for classifiers.
     #[getter]
     fn classes(&self) -> Option<Vec<String>> {
-        self.look(|any| classifier(any).map(|model| model.classes.clone()))
+        self.look(|any| match any {
+            AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::Pareto(model) => Some(model.classes.clone()),
+            AnyModel::FeatureInduction(model) => Some(model.classes.clone()),
+            AnyModel::LinearSvc(model) => Some(model.classes.clone()),
+            AnyModel::Boosted(model) => Some(model.names.clone()),
+            _ => None,
+        })
     }
 
     /// The parameters it was fitted with, as JSON.
@@ -269,6 +329,11 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
+            AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
+            AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
+            AnyModel::Boosted(model) => serde_json::to_string(&model.parameters),
             AnyModel::Pareto(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
@@ -292,24 +357,49 @@ impl Model {
     /// Class codes of a classifier.
     fn codes<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let (values, _) = self.judge(py, x, threads, decision_values)?;
-        let codes = self.look(|any| match classifier(any) {
-            Some(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
-            None => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
+        let codes = self.look(|any| match any {
+            AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::FeatureInduction(model) => model.codes(&values).into_iter().map(i64::from).collect(),
+            AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::Pareto(model) => model.classifier.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
+    }
+
+    /// Decision values after 1, 2, ... rounds of a boosted classifier.
+    fn staged<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::Boosted(model) => model.staged_decision_values_in(x, context).map(|stages| stages.concat()),
+            _ => Err(Error::data("only boosted classifiers have stages")),
+        })?;
+        boosted::stages(py, self.look(boosted::shape), values, rows)
     }
 
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
-        self.look(|any| classifier(any).is_some_and(|model| model.calibration.is_some()))
+        self.look(|any| match any {
+            AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::FeatureInduction(model) => model.calibration.is_some(),
+            AnyModel::LinearSvc(model) => model.calibration.is_some(),
+            AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
+            AnyModel::Boosted(model) => model.calibration.is_some(),
+            AnyModel::Pareto(model) => model.classifier.calibration.is_some(),
+            _ => false,
+        })
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.
     #[getter]
     #[allow(clippy::type_complexity)]
     fn sigmoids<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let sigmoids = self.look(|any| classifier(any)?.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()))?;
+        let sigmoids = self.look(|any| match any {
+            AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            AnyModel::LinearSvc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            AnyModel::Pareto(model) => model.classifier.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            _ => None,
+        })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
         Some((a.into_pyarray(py), b.into_pyarray(py)))
     }
@@ -333,24 +423,61 @@ impl Model {
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
             match &mut model {
                 AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::FeatureInduction(model) => model.calibrate_in(&data, context)?,
+                AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
                 AnyModel::Pareto(model) => model.calibrate_in(&data, context)?,
-                _ => {}
+                other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
             }
             Ok(model)
         })?;
         if let Some(raised) = raised {
             return Err(raised);
         }
-        *self.any.write().unwrap_or_else(PoisonError::into_inner) = calibrated;
+        self.replace(calibrated);
         Ok(())
     }
 
     /// Class probabilities, one column per class.
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (values, rows) = self.judge(py, x, threads, |any, x, context| match classifier(any) {
-            Some(model) => model.probabilities(x, context),
-            None => Err(Error::data("only classifiers have probabilities")),
+        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::FeatureInduction(model) => model.probabilities(x, context),
+            AnyModel::LinearSvc(model) => model.probabilities(x, context),
+            AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
+            AnyModel::Boosted(model) => model.probabilities(x, context),
+            AnyModel::Pareto(model) => model.classifier.probabilities(x, context),
+            _ => Err(Error::data("only classifiers have probabilities")),
         })?;
-        table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))
+        let columns = values.len().checked_div(rows).unwrap_or(1);
+        table(py, values, rows, columns)
+    }
+
+    /// Decision values of one task of multi-task selection.
+    fn task_decisions<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        task: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (values, _) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::MultiTaskSelection(model) => model.task_values(x, task, context),
+            _ => Err(Error::data("only multi-task models have tasks")),
+        })?;
+        Ok(values.into_pyarray(py))
+    }
+
+    /// Fits probabilities on the tasks a model of multi-task selection learnt from.
+    fn calibrate_tasks<'py>(
+        &self,
+        py: Python<'py>,
+        tables: Vec<Bound<'py, PyAny>>,
+        targets: Vec<(usize, Bound<'py, PyAny>)>,
+        outputs: &str,
+        threads: usize,
+        memory: Option<usize>,
+    ) -> PyResult<()> {
+        selection::calibrate(py, self, &tables, &targets, outputs, &Limits { threads, time: None, memory, progress: None })
     }
 }

@@ -8,12 +8,20 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC as TheirSVC
+from sklearn.utils.estimator_checks import check_estimator
 
 import boulevard
 from boulevard import ParetoSVC
 from boulevard.datasets import make_banana
 
 COLUMNS = ("quadratic", "sum_alpha", "train_error", "holdout_error", "n_support", "equivalent_c", "margin", "gap")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_check_of_scikit_learn_passes():
+    results = check_estimator(ParetoSVC(), on_fail=None, on_skip=None)
+    assert not [(result["check_name"], result["exception"]) for result in results if result["status"] in ("failed", "xfail")]
+    assert sum(result["status"] == "passed" for result in results) > 45
 
 
 @pytest.fixture(scope="module")

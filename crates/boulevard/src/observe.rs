@@ -4,6 +4,7 @@
 //! what it has, with the [`StopReason`].
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -96,7 +97,9 @@ pub struct Context<'a> {
 
 impl Default for Context<'_> {
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        // Asking the system takes longer than a small fit.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        let threads = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         Self { observer: None, threads, deadline: None, memory: None, isa: Isa::detect() }
     }
 }

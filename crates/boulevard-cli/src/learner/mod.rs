@@ -2,15 +2,21 @@
 //!
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
+mod boost;
+mod induce;
 mod kernel;
 mod linear;
 mod machine;
 mod pareto;
+pub mod select;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
-use boulevard::kernel::Kernel;
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::FeatureInduction;
+use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
@@ -18,6 +24,9 @@ use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
+
+/// The kernel of methods that choose its width themselves.
+static GAUSSIAN: Kernel = Kernel::Rbf { gamma: Gamma::SCALE };
 
 /// A learner with parameters that were checked.
 #[derive(Clone, Debug)]
@@ -27,6 +36,9 @@ pub enum Recipe {
     OneClass(OneClass),
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
+    Induce(Box<FeatureInduction>),
+    Select { learner: MultiTaskSelection, regression: bool },
+    Boosted(BoostedSvc),
     Pareto(ParetoSvc),
 }
 
@@ -61,7 +73,10 @@ impl Plan {
     }
 
     fn lenient(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let recipe = machine::recipe(method, args)?;
+        let recipe = match method {
+            MethodName::Select => Recipe::Select { learner: select::learner(args)?, regression: args.regression },
+            _ => machine::recipe(method, args)?,
+        };
         let scaling = match args.scale {
             ScaleName::None => None,
             ScaleName::Standard => Some(Scaling::Standard),
@@ -78,19 +93,25 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Pareto(_) => TargetKind::Classes,
+            // Named labels and files that have several make a label matrix of their own.
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Induce(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => TargetKind::Classes,
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
+            Recipe::Select { regression: true, .. } => TargetKind::Real,
+            Recipe::Select { .. } => TargetKind::Classes,
         }
     }
 
+    /// The kernel of a kernel machine; methods that have none, or several, say `linear`, which asks nothing of the data.
     pub fn kernel(&self) -> &Kernel {
         match &self.recipe {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Induce(induce) => &induce.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
+            Recipe::Boosted(_) => &GAUSSIAN,
             Recipe::Pareto(front) => &front.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
         }
     }
 
@@ -100,8 +121,10 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Induce(induce) => &mut induce.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
+            Recipe::Boosted(_) => return None,
             Recipe::Pareto(front) => &mut front.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
         })
     }
 
@@ -118,9 +141,16 @@ impl Plan {
 }
 
 /// Flags given that the method does not have, with those that do.
-fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
+fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
     let mut all = machine::misplaced(method, args);
-    all.extend(pareto::misplaced(method, args));
+    all.extend(select::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    if method != MethodName::Induce {
+        all.extend(induce::given(&args.induce).into_iter().map(|flag| (flag, "induce".to_owned())));
+    }
+    if method != MethodName::Boost {
+        all.extend(boost::given(&args.boost).into_iter().map(|flag| (flag, "boost".to_owned())));
+    }
+    all.extend(pareto::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
     all
 }
 
@@ -137,6 +167,9 @@ impl Recipe {
             Self::OneClass(one) => one.validate(),
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
+            Self::Induce(induce) => induce.validate(),
+            Self::Select { learner, .. } => learner.validate(),
+            Self::Boosted(boosted) => boosted.validate(),
             Self::Pareto(front) => front.validate(),
         }
     }
@@ -148,6 +181,9 @@ impl Recipe {
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
+            Self::Induce(induce) => induce.fit_in(data, context)?.into(),
+            Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
+            Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
             Self::Pareto(front) => front.fit_in(data, context)?.into(),
         })
     }

@@ -40,6 +40,9 @@ pub fn recipe(args: &LearnerArgs) -> Result<Recipe> {
         bias: match args.bias {
             Some(BiasName::Objective) => Bias::Objective,
             Some(BiasName::None) | None => Bias::None,
+            Some(BiasName::Gaussian | BiasName::Flat) => {
+                bail!("--bias gaussian and flat belong to --method select; pareto has none and objective")
+            }
         },
         pick: own.pick.unwrap_or_default(),
         refit: !own.no_refit,
@@ -65,7 +68,6 @@ pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &
         (own.variant.is_some(), "variant"),
         (own.holdout.is_some(), "holdout"),
         (own.holdout_repeats.is_some(), "holdout-repeats"),
-        (args.bias.is_some(), "bias"),
         (own.pick.is_some(), "pick"),
         (own.no_refit, "no-refit"),
     ];

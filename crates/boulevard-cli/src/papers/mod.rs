@@ -6,6 +6,9 @@
 mod esvm;
 mod evo;
 pub mod ida;
+mod induction;
+mod med;
+mod sab;
 mod state;
 
 use std::path::Path;
@@ -18,7 +21,19 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_2, evo::FIGURE_1]
+    vec![
+        esvm::TABLE_2,
+        evo::FIGURE_1,
+        induction::TABLE_2,
+        induction::TABLE_3,
+        induction::FIGURE_2,
+        med::FIGURE_1,
+        med::FIGURE_2,
+        med::FIGURE_3,
+        med::FIGURE_4,
+        sab::TABLE_1,
+        sab::FIGURE_1,
+    ]
 }
 
 /// Pictures of one row, for tables that stand for a figure.

@@ -8,7 +8,7 @@ use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty,
 use serde_json::{Value, json};
 
 use super::number::{g, seconds};
-use super::{front, linear};
+use super::{boosted, front, induce, linear, selection};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -71,6 +71,9 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         }
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::FeatureInduction(model) => induce::facts(model),
+        AnyModel::MultiTaskSelection(model) => selection::facts(model),
+        AnyModel::Boosted(model) => boosted::facts(model),
         AnyModel::Pareto(model) => front::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
@@ -116,7 +119,7 @@ fn fit(report: &FitReport) -> Vec<Fact> {
     ]
 }
 
-fn solver(settings: &SolverSettings) -> Vec<Fact> {
+pub(super) fn solver(settings: &SolverSettings) -> Vec<Fact> {
     vec![("tolerance", g(settings.tolerance))]
 }
 
@@ -177,11 +180,23 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
+        AnyModel::FeatureInduction(m) => (json!(m.parameters), json!(m.parameters.kernel), json!(m.classes), Value::Null),
+        AnyModel::MultiTaskSelection(m) => (json!(m.parameters), json!(m.kernels), json!(m.outputs), Value::Null),
+        AnyModel::Boosted(m) => {
+            (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null)
+        }
         AnyModel::Pareto(m) => (json!(m.parameters), json!(m.kernel), json!(m.classes), json!(m.classifier.support_counts)),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
+    let rules = if let AnyModel::FeatureInduction(m) = &fitted.model { induce::json(m) } else { Value::Null };
+    let ensembles = match &fitted.model {
+        AnyModel::Boosted(model) => boosted::json(model),
+        _ => Value::Null,
+    };
     let mut value = json!({
+        "ensembles": ensembles,
         "kind": fitted.model.kind(),
+        "induced": rules,
         "parameters": parameters,
         "kernel": kernel,
         "classes": classes,

@@ -90,6 +90,41 @@ pub fn agreement(label: &str, pairs: &[(f64, f64)]) -> String {
     svg + "</svg>"
 }
 
+/// Lines over a common axis, each with its name at its end, and a dashed level.
+pub fn lines(label: &str, lines: &[(String, Vec<(f64, f64)>)], level: Option<f64>) -> String {
+    let mut all: Vec<(f64, f64)> = lines.iter().flat_map(|(_, points)| points.iter().copied()).collect();
+    all.extend(level.map(|level| (0.0, level)));
+    all.push((0.0, 0.0));
+    let window = Window::around(&all);
+    let mut svg = open(label);
+    if let Some(level) = level {
+        let ((x1, y), (x2, _)) = (window.place((window.x.0, level)), window.place((window.x.1, level)));
+        let _ = write!(
+            svg,
+            "<line x1=\"{x1:.1}\" y1=\"{y:.1}\" x2=\"{x2:.1}\" y2=\"{y:.1}\" stroke=\"var(--soft)\" stroke-dasharray=\"5 4\"/>"
+        );
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"11\" fill=\"var(--soft)\">linear {level:.1}</text>",
+            x2 - 4.0,
+            y - 4.0
+        );
+    }
+    for (place, (name, points)) in lines.iter().enumerate() {
+        let path: Vec<String> = points.iter().map(|&p| window.place(p)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let color = place % 4;
+        let _ = write!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c{color})\" stroke-width=\"1.6\"/>", path.join(" "));
+        let at = 16.0 + 14.0 * place as f64;
+        let _ = write!(
+            svg,
+            "<text x=\"{}\" y=\"{at}\" text-anchor=\"end\" font-size=\"12\" fill=\"var(--c{color})\">{}</text>",
+            SIZE - 6.0,
+            super::html::escape(name)
+        );
+    }
+    svg + "</svg>"
+}
+
 /// Horizontal bars with names and values; a second value per bar is drawn as a mark.
 pub fn bars(label: &str, items: &[(String, f64, Option<f64>)], show: impl Fn(f64) -> String) -> String {
     const ROW: f64 = 24.0;
@@ -121,6 +156,46 @@ pub fn bars(label: &str, items: &[(String, f64, Option<f64>)], show: impl Fn(f64
         }
         let end = LEFT + value.max(mark.unwrap_or(0.0)) * scale + 8.0;
         let _ = write!(svg, "<text x=\"{end:.1}\" y=\"{}\" font-size=\"12\" fill=\"var(--soft)\">{}</text>", y + 13.0, show(*value));
+    }
+    svg + "</svg>"
+}
+
+/// Two pictures of an ensemble per label over its rounds: the errors, and the weight on the heaviest tenth of the rows.
+pub fn boosting(model: &boulevard::methods::boosted::BoostedModel) -> (String, String) {
+    let heaviest = |weights: &Vec<f64>| {
+        let mut sorted = weights.clone();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        sorted[..sorted.len().div_ceil(10)].iter().sum::<f64>()
+    };
+    let errors: Vec<Vec<f64>> = model.labels.iter().map(|label| label.rounds.iter().map(|round| round.error).collect()).collect();
+    let heavy: Vec<Vec<f64>> = model.labels.iter().map(|label| label.weights().iter().map(heaviest).collect()).collect();
+    (rounds("error of every round", &errors, 0.5), rounds("weight of the heaviest tenth of the rows", &heavy, 1.0))
+}
+
+/// One line per series over 0, 1, 2, ..., values from 0 to `top`.
+fn rounds(label: &str, series: &[Vec<f64>], top: f64) -> String {
+    let longest = series.iter().map(Vec::len).max().unwrap_or(0).max(2) as f64 - 1.0;
+    let window = Window { x: (-0.05 * longest, 1.05 * longest), y: (-0.03 * top, 1.03 * top) };
+    let mut svg = open(label);
+    for level in [0.0, 0.5 * top, top] {
+        let (_, y) = window.place((0.0, level));
+        let _ = write!(
+            svg,
+            "<line x1=\"0\" x2=\"{SIZE}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"var(--line)\"/>\
+             <text x=\"2\" y=\"{:.1}\" font-size=\"10\" fill=\"var(--soft)\">{level}</text>",
+            y - 3.0
+        );
+    }
+    for (i, values) in series.iter().enumerate() {
+        let points: Vec<String> = values
+            .iter()
+            .enumerate()
+            .map(|(x, &y)| {
+                let (x, y) = window.place((x as f64, y.min(top)));
+                format!("{x:.1},{y:.1}")
+            })
+            .collect();
+        let _ = write!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c{})\" stroke-width=\"2\"/>", points.join(" "), i % 4);
     }
     svg + "</svg>"
 }

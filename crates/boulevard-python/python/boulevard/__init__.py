@@ -11,16 +11,27 @@ True
 """
 
 from . import datasets, exceptions, model_selection
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._induction import FeatureInducer, FeatureInductionClassifier
+from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
+from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
 
 __all__ = [
     "SVC",
     "SVR",
+    "BoostedSVC",
+    "FeatureInducer",
+    "FeatureInductionClassifier",
+    "LinearSVC",
+    "LinearSVR",
+    "MultiTaskSelectionClassifier",
+    "MultiTaskSelectionRegressor",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -31,6 +42,9 @@ __all__ = [
     "load",
     "model_selection",
     "plot",
+    "selection_path",
+    "selection_search",
+    "transfer_report",
 ]
 
 

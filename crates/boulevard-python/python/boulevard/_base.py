@@ -157,12 +157,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _run(self, kind, parameters, X, y, names, weights, original):
         """Fits; stores the model, what all fits report, and raises what stopped the fit."""
-        listeners = []
-        if self.verbose:
-            listeners.append(_progress.Line(type(self).__name__))
-        if "_skl_callbacks" in self.__dict__:
-            listeners.append(_progress.Callbacks(self, *original))
-        listener = _progress.Several(listeners) if listeners else None
+        listener = self._listener(original)
         try:
             model, raised = _core.fit(
                 kind,
@@ -182,6 +177,19 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             if not callable(getattr(self, "kernel", None)):
                 self._read_anything(*original, reset=True, needs_y=y is not None)
             raise
+        return self._keep(model, listener), raised
+
+    def _listener(self, original):
+        """Who is told about progress, if anybody."""
+        listeners = []
+        if self.verbose:
+            listeners.append(_progress.Line(type(self).__name__))
+        if "_skl_callbacks" in self.__dict__:
+            listeners.append(_progress.Callbacks(self, *original))
+        return _progress.Several(listeners) if listeners else None
+
+    def _keep(self, model, listener=None):
+        """Stores a fitted model and what all fits report; returns its parts."""
         parts = model.parts()
         self._native = model
         self.objective_ = parts["objective"]
@@ -191,7 +199,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         if listener is not None:
             steps = parts["iterations"]
             listener.finish(parts["status"], int(np.sum(steps)), parts["gap"])
-        return parts, raised
+        return parts
 
     def _end(self, parts, raised):
         """Warns or raises if the fit did not come to its end."""
@@ -201,7 +209,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         if status == 0:
             return
         if status == 1:
-            reason, cure = f"max_iter={self.max_iter}", "raise max_iter"
+            reason, cure = self._limit()
         elif status == 2:
             reason, cure = f"max_time={self.max_time}", "raise max_time"
         else:
@@ -212,6 +220,10 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             ConvergenceWarning,
             stacklevel=4,
         )
+
+    def _limit(self):
+        """What ended a fit of status 1, and the cure."""
+        return f"max_iter={self.max_iter}", "raise max_iter"
 
     # ------------------------------------------------------------ pickling and files
 

@@ -10,17 +10,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ._base import count_threads, seed_of, with_callbacks
 from ._docs import document
-from ._kernel_estimator import C_LIMITS, class_names, CLASSIFIER_LIMITS, CONSTRAINTS, HUGE, is_array, KernelEstimator, NU_LIMITS
+from ._kernel_estimator import C_LIMITS, class_names, CLASSIFIER_LIMITS, CONSTRAINTS, HUGE, is_array, KernelEstimator, NU_LIMITS, read_weights
 from .exceptions import DataError
 
 __all__ = ["SVC", "NuSVC"]
 
 
-class KernelClassifier(ClassifierMixin, KernelEstimator):
-    """What SVC and NuSVC share."""
+class ProbabilityMixin:
+    """What all classifiers share: class codes and weights, and probabilities that are fitted on first use."""
 
-    _kind = "svc"
-    _target_kinds = "biufU"
     _one_class_left = "Invalid input - all samples with positive weights belong to the same class."
 
     def _encode(self, X, y, original):
@@ -31,7 +29,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if y.dtype.kind == "f" and not (np.isfinite(classes).all() and (classes == np.floor(classes)).all()):
-            if not callable(self.kernel):
+            if not callable(getattr(self, "kernel", None)):
                 self._read_anything(*original, reset=True, needs_y=True)
             check_classification_targets(y)
         if len(classes) < 2:
@@ -52,92 +50,15 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return factors, {"given": list(zip(class_names(self.classes_), map(float, factors), strict=True))}
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Fit the machine.
+    def _check_classes_left(self, codes, weights):
+        if weights is not None and np.count_nonzero(np.bincount(codes, weights, minlength=len(self.classes_))) < 2:
+            raise ValueError(self._one_class_left)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training samples; a square kernel matrix for ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: 2 is the same as having the row twice.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        self._check_parameters()
-        if y is None:
-            self._read_anything(X, y, reset=True, needs_y=True)
-        original = (X, y)
-        X, y = self._read_training(X, y)
-        y, codes = self._encode(X, y, original)
-        weights = self._read_weights(sample_weight, X)
-        if weights is not None:
-            left = np.count_nonzero(np.bincount(codes, weights, minlength=len(self.classes_)))
-            if left < 2:
-                raise ValueError(self._one_class_left)
-        self.class_weight_, class_weight = self._class_weights(y, weights)
-        parameters = {
-            "penalty": self._penalty(),
-            "class_weight": class_weight,
-            "calibrate": bool(self.calibrate),
-            "seed": seed_of(self.random_state),
-        }
-        # Probabilities are fitted on first use: keep what that needs (references, no copies).
+    def _remember(self, X, codes, weights):
+        """Probabilities are fitted on first use: keeps what that needs (references, no copies)."""
         self.__dict__.pop("_training", None)
         if not self.calibrate:
             self._training = (X, codes, weights)
-        self._fit_native(parameters, X, codes, class_names(self.classes_), weights, original, is_array(original[0]))
-        return self
-
-    def _take(self, parts, sparse_array=False):
-        super()._take(parts, sparse_array)
-        if len(self.classes_) == 2:
-            # The native machine is positive for the first class, scikit-learn's attributes for the second.
-            self.intercept_ = -self.intercept_
-            self.dual_coef_ = -self.dual_coef_
-
-    def decision_function(self, X):
-        """Evaluate the decision function.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; kernel values with the training samples for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Two classes: one value, positive for ``classes_[1]``. More: one column per class (``"ovr"``: votes plus a confidence that
-            breaks ties; the largest is the prediction) or per pair of classes (``"ovo"``, positive for the first).
-        """
-        check_is_fitted(self)
-        if len(self.classes_) == 2:
-            return self._judge("decisions", X).ravel()
-        return self._judge("raw" if self.decision_function_shape == "ovo" else "decisions", X)
-
-    def predict(self, X):
-        """Predict class labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; kernel values with the training samples for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The class with the most votes of the pairwise machines; ties go to the larger sum of confidences.
-        """
-        check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self.classes_.take(self._judge("codes", X))
 
     def predict_proba(self, X):
         """Predict class probabilities.
@@ -184,6 +105,94 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             )
         X, codes, weights = self._training
         self._native.calibrate(self._table(X), codes, weights, count_threads(self.n_jobs), self.memory_limit)
+
+
+class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelEstimator):
+    """What SVC and NuSVC share."""
+
+    _kind = "svc"
+    _target_kinds = "biufU"
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training samples; a square kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: 2 is the same as having the row twice.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        self._check_parameters()
+        if y is None:
+            self._read_anything(X, y, reset=True, needs_y=True)
+        original = (X, y)
+        X, y = self._read_training(X, y)
+        y, codes = self._encode(X, y, original)
+        weights = read_weights(sample_weight, X)
+        self._check_classes_left(codes, weights)
+        self.class_weight_, class_weight = self._class_weights(y, weights)
+        parameters = {
+            "penalty": self._penalty(),
+            "class_weight": class_weight,
+            "calibrate": bool(self.calibrate),
+            "seed": seed_of(self.random_state),
+        }
+        self._remember(X, codes, weights)
+        self._fit_native(parameters, X, codes, class_names(self.classes_), weights, original, is_array(original[0]))
+        return self
+
+    def _take(self, parts, sparse_array=False):
+        super()._take(parts, sparse_array)
+        if len(self.classes_) == 2:
+            # The native machine is positive for the first class, scikit-learn's attributes for the second.
+            self.intercept_ = -self.intercept_
+            self.dual_coef_ = -self.dual_coef_
+
+    def decision_function(self, X):
+        """Evaluate the decision function.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; kernel values with the training samples for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Two classes: one value, positive for ``classes_[1]``. More: one column per class (``"ovr"``: votes plus a confidence that
+            breaks ties; the largest is the prediction) or per pair of classes (``"ovo"``, positive for the first).
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return self._judge("decisions", X).ravel()
+        return self._judge("raw" if self.decision_function_shape == "ovo" else "decisions", X)
+
+    def predict(self, X):
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; kernel values with the training samples for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The class with the most votes of the pairwise machines; ties go to the larger sum of confidences.
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self.classes_.take(self._judge("codes", X))
 
     @property
     def probA_(self):

@@ -111,25 +111,6 @@ class KernelEstimator(NativeEstimator):
             K = K.toarray()
         return np.asarray(K, dtype=np.float64, order="C")
 
-    def _read_weights(self, sample_weight, X):
-        """Weights as 64-bit numbers; negative ones count as zero, as in scikit-learn."""
-        if sample_weight is None:
-            return None
-        weights = np.asarray(sample_weight, dtype=np.float64)
-        if weights.ndim == 0:
-            weights = np.full(X.shape[0], float(weights))
-        if weights.ndim != 1:
-            raise ValueError("Sample weights must be 1D array or scalar")
-        if weights.shape[0] != X.shape[0]:
-            raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape!r} vs {X.shape!r}")
-        if not np.isfinite(weights).all():
-            raise ValueError("Input sample_weight contains NaN or infinity.")
-        if (weights < 0).any():
-            weights = np.maximum(weights, 0.0)
-        if not weights.any():
-            raise ValueError("Invalid input - all samples have zero or negative weights.")
-        return np.ascontiguousarray(weights)
-
     def _read_new(self, X):
         """A table to judge."""
         if "_native" not in self.__dict__:
@@ -236,3 +217,23 @@ def class_names(classes):
     if classes.dtype.kind == "f":
         return [str(int(value)) if value == int(value) else repr(float(value)) for value in classes]
     return [str(value) for value in classes]
+
+
+def read_weights(sample_weight, X):
+    """Weights as 64-bit numbers; negative ones count as zero, as in scikit-learn."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], float(weights))
+    if weights.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weights.shape[0] != X.shape[0]:
+        raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape!r} vs {X.shape!r}")
+    if not np.isfinite(weights).all():
+        raise ValueError("Input sample_weight contains NaN or infinity.")
+    if (weights < 0).any():
+        weights = np.maximum(weights, 0.0)
+    if not weights.any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    return np.ascontiguousarray(weights)

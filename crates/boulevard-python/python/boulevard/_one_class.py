@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import with_callbacks
 from ._docs import document
-from ._kernel_estimator import CONSTRAINTS, is_array, KernelEstimator, NU_LIMITS
+from ._kernel_estimator import CONSTRAINTS, is_array, KernelEstimator, NU_LIMITS, read_weights
 
 __all__ = ["OneClassSVM"]
 
@@ -95,7 +95,7 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
         self._check_parameters()
         original = (X, None)
         X, _ = self._read_training(X, None, needs_y=False)
-        weights = self._read_weights(sample_weight, X)
+        weights = read_weights(sample_weight, X)
         self._fit_native({"nu": float(self.nu)}, X, None, None, weights, original, is_array(original[0]))
         return self
 

@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import with_callbacks
 from ._docs import document
-from ._kernel_estimator import C_LIMITS, CONSTRAINTS, EPSILON_LIMITS, HUGE, KernelEstimator, NU_LIMITS
+from ._kernel_estimator import C_LIMITS, CONSTRAINTS, EPSILON_LIMITS, HUGE, KernelEstimator, NU_LIMITS, read_weights
 
 __all__ = ["SVR", "NuSVR"]
 
@@ -38,7 +38,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
             self._read_anything(X, y, reset=True, needs_y=True)
         original = (X, y)
         X, y = self._read_training(X, y)
-        weights = self._read_weights(sample_weight, X)
+        weights = read_weights(sample_weight, X)
         self._fit_real(X, y, weights, {"c": min(float(self.C), HUGE), "tube": self._tube()}, original)
         return self
 

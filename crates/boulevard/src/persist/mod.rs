@@ -16,9 +16,12 @@
 
 mod any_model;
 mod arrays;
+mod boosted;
+mod induction;
 pub mod libsvm_text;
 mod linear;
 mod machine;
+mod multitask_selection;
 mod native;
 mod pareto;
 mod records;

@@ -6,6 +6,7 @@ use super::*;
 use crate::data::{Categories, Dataset, Matrix, generate};
 use crate::error::Result;
 use crate::kernel::{Custom, Kernel, KernelFunction};
+use crate::methods::feature_induction::{Amount, Depth, FeatureInduction};
 use crate::methods::pareto::{Bias, ParetoModel, ParetoSvc};
 use crate::svm::*;
 
@@ -57,6 +58,12 @@ fn models() -> Vec<AnyModel> {
     models.push(front.fit(&Dataset { x: data.x.to_sparse(), ..data.clone() }).unwrap().into());
     models.push(ParetoSvc { kernel: Kernel::Precomputed, bias: Bias::Objective, ..front }.fit(&square).unwrap().into());
     models.push(small().into());
+    let induce = FeatureInduction { n_induced: Amount::Exactly(4), calibrate: true, ..FeatureInduction::default() };
+    models.push(induce.fit(&data).unwrap().into());
+    models.push(FeatureInduction { kernel: Kernel::rbf(0.2), max_depth: Depth::AtMost(2), ..induce.clone() }.fit(&data).unwrap().into());
+    models.push(
+        FeatureInduction { max_induced: 6, calibrate: false, ..FeatureInduction::default() }.fit(&generate::banana(60, 1)).unwrap().into(),
+    );
     models
 }
 

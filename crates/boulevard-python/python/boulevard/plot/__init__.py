@@ -1,6 +1,23 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
+from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
+from ._induction import InductionDisplay, RulesDisplay
 from ._machine import DecisionDisplay, TuneDisplay
 from ._pareto import FrontDisplay
+from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 
-__all__ = ["DecisionDisplay", "FrontDisplay", "TuneDisplay"]
+__all__ = [
+    "BoostingDisplay",
+    "DecisionDisplay",
+    "FrontDisplay",
+    "HardRowsDisplay",
+    "LabelScoresDisplay",
+    "InductionDisplay",
+    "RulesDisplay",
+    "SelectionErrorDisplay",
+    "SelectionPathDisplay",
+    "SelectionWeightDisplay",
+    "TaskFeatureDisplay",
+    "TransferDisplay",
+    "TuneDisplay",
+]

@@ -45,7 +45,9 @@ pub(super) fn solve(
 ) -> Outcome {
     let pull = Pull::none(table.columns());
     let multiplier = start.map_or_else(|| vec![0.0; table.rows()], <[f64]>::to_vec);
-    let stiffness = samples.mean_price() / spread(samples.target) * if start.is_some() { GROWTH } else { 1.0 };
+    // A stiffer first round for warm starts was measured slower: 50 refits of spambase with a new column each took 1368 steps instead of
+    // 1092 (gap 1e-2), 2075 instead of 1830 (1e-4).
+    let stiffness = samples.mean_price() / spread(samples.target);
     let first = tolerance.max(APART);
     let mut run = rounds(table, samples, &pull, free_bias, point, multiplier, stiffness, first, context);
     let mut method = "augmented Lagrangian";
@@ -107,7 +109,10 @@ fn rounds(
             stop = context.check(&progress);
             let rest = gradient.half_square() + if free_bias { gradient.bias.abs() * 0.1 } else { 0.0 };
             stuck = false;
-            if stop.is_some() || rest <= 0.1 * slack.max(0.1 * tolerance * scale) {
+            let solved = rest <= 0.1 * slack.max(0.1 * tolerance * scale);
+            // Far enough already, whatever is left of the inner problem: a warm start often is.
+            let enough = slack + rest <= 0.5 * tolerance * scale;
+            if stop.is_some() || solved || enough {
                 break;
             }
             if !newton.step(&mut point, &response, &gradient, pull, hold, bias_0) {

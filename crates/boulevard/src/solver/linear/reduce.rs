@@ -6,7 +6,8 @@
 
 use super::table::Table;
 use crate::data::Matrix;
-use crate::linalg::{Part, Shape, View, add_product, mirror};
+use crate::linalg::{self, Part, Shape, View, add_product, mirror};
+use crate::simd::{Isa, Job, Real, Simd};
 
 /// The rows rewritten in fewer columns.
 pub(super) struct Reduced {
@@ -18,23 +19,33 @@ pub(super) struct Reduced {
 
 /// Columns of the table that are multiplied at a time.
 const STRIP: usize = 512;
+/// Added to the diagonal, relative to its largest value, instead of looking for pivots.
+const RIDGE: f64 = 1e-12;
 
 impl Reduced {
-    pub(super) fn new(table: &Table<'_>) -> Self {
+    /// `exact`: by pivots. Otherwise with a tiny ridge instead, which is faster and nearly always good enough; the certificate on the
+    /// original rows tells.
+    pub(super) fn new(table: &Table<'_>, exact: bool) -> Self {
         let n = table.rows();
-        let kernel = kernel_matrix(table);
-        let (factor, pivots) = pivoted(kernel, n);
-        let rank = pivots.len();
-        let mut values = vec![0.0; n * rank];
-        let mut corner = vec![0.0; rank * rank];
-        for i in 0..n {
-            for (k, column) in factor.iter().enumerate() {
-                values[i * rank + k] = column[i];
+        let mut kernel = kernel_matrix(table);
+        if !exact {
+            let ridge = RIDGE * (0..n).map(|i| kernel[i * n + i]).fold(0.0, f64::max);
+            let mut factor = kernel.clone();
+            (0..n).for_each(|i| factor[i * n + i] += ridge);
+            if ridge > 0.0 && linalg::cholesky(&mut factor, n) {
+                (0..n).for_each(|i| factor[i * n + i + 1..(i + 1) * n].fill(0.0));
+                let corner = factor.clone();
+                let table = Table::plain(Matrix::dense(factor, n, n).expect("as many values as it says"), table.threads);
+                return Self { table, pivots: (0..n).collect(), corner };
             }
         }
-        for (place, &pivot) in pivots.iter().enumerate() {
-            corner[place * rank..(place + 1) * rank].copy_from_slice(&values[pivot * rank..(pivot + 1) * rank]);
+        let pivots = f64::dispatch(Isa::detect(), Pivoted { kernel: &mut kernel, n });
+        let rank = pivots.len();
+        let mut values = vec![0.0; n * rank];
+        for (k, &pivot) in pivots.iter().enumerate() {
+            (0..n).for_each(|i| values[i * rank + k] = kernel[pivot * n + i]);
         }
+        let corner = pivots.iter().flat_map(|&pivot| values[pivot * rank..(pivot + 1) * rank].to_vec()).collect();
         let table = Table::plain(Matrix::dense(values, n, rank).expect("as many values as it says"), table.threads);
         Self { table, pivots, corner }
     }
@@ -86,29 +97,39 @@ fn kernel_matrix(table: &Table<'_>) -> Vec<f64> {
     kernel
 }
 
-/// Columns of the pivoted factor, and the pivot rows in order.
-fn pivoted(kernel: Vec<f64>, n: usize) -> (Vec<Vec<f64>>, Vec<usize>) {
-    let mut left: Vec<f64> = (0..n).map(|i| kernel[i * n + i]).collect();
-    let smallest = 1e-13 * left.iter().copied().fold(0.0, f64::max);
-    let (mut columns, mut pivots): (Vec<Vec<f64>>, Vec<usize>) = (Vec::new(), Vec::new());
-    while let Some(pivot) = (0..n).max_by(|&a, &b| left[a].total_cmp(&left[b]))
-        && left[pivot] > smallest
-    {
-        let mut column = kernel[pivot * n..(pivot + 1) * n].to_vec();
-        for known in &columns {
-            let factor = known[pivot];
-            column.iter_mut().zip(known).for_each(|(c, k)| *c -= factor * k);
+/// Cholesky with pivots: row `p` of the kernel matrix becomes the factor's column of pivot `p`. Returns the pivots in order.
+struct Pivoted<'a> {
+    kernel: &'a mut [f64],
+    n: usize,
+}
+
+impl Job<f64> for Pivoted<'_> {
+    type Output = Vec<usize>;
+
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, _: S) -> Vec<usize> {
+        let n = self.n;
+        let mut left: Vec<f64> = (0..n).map(|i| self.kernel[i * n + i]).collect();
+        let smallest = 1e-13 * left.iter().copied().fold(0.0, f64::max);
+        let mut pivots: Vec<usize> = Vec::new();
+        while let Some(pivot) = (0..n).max_by(|&a, &b| left[a].total_cmp(&left[b]))
+            && left[pivot] > smallest
+        {
+            let mut column = self.kernel[pivot * n..(pivot + 1) * n].to_vec();
+            for &earlier in &pivots {
+                let known = &self.kernel[earlier * n..(earlier + 1) * n];
+                let factor = known[pivot];
+                column.iter_mut().zip(known).for_each(|(c, k)| *c -= factor * k);
+            }
+            let root = left[pivot].sqrt();
+            column.iter_mut().for_each(|c| *c /= root);
+            column[pivot] = root;
+            pivots.iter().for_each(|&earlier| column[earlier] = 0.0);
+            left.iter_mut().zip(&column).for_each(|(l, c)| *l -= c * c);
+            pivots.push(pivot);
+            pivots.iter().for_each(|&p| left[p] = f64::NEG_INFINITY);
+            self.kernel[pivot * n..(pivot + 1) * n].copy_from_slice(&column);
         }
-        let root = left[pivot].sqrt();
-        column.iter_mut().for_each(|c| *c /= root);
-        column[pivot] = root;
-        for &earlier in &pivots {
-            column[earlier] = 0.0;
-        }
-        left.iter_mut().zip(&column).for_each(|(l, c)| *l -= c * c);
-        pivots.push(pivot);
-        pivots.iter().for_each(|&p| left[p] = f64::NEG_INFINITY);
-        columns.push(column);
+        pivots
     }
-    (columns, pivots)
 }

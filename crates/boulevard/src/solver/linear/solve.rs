@@ -24,6 +24,9 @@ const MOST_VALUES: usize = 1 << 27;
 /// Multiplications of one interior point step up to which the method is the fastest from a cold start.
 const SMALL_STEP: usize = 3_000_000;
 
+/// Violations of the margin below this are taken for rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// Solves a linear problem to a relative duality gap of `tolerance`.
 ///
 /// A solution that stopped early is a usable one; [`LinearSolution::gap`] says how good it is.
@@ -170,9 +173,18 @@ impl<'a> Job<'a> {
         Ok(lagrangian::solve(table, samples, free_bias, point, dual, tolerance, context))
     }
 
-    /// More columns than rows.
+    /// More columns than rows: with a ridge first, by pivots where its certificate does not hold.
     fn reduced(&self) -> Result<Outcome> {
-        let reduced = Reduced::new(&self.table);
+        let outcome = self.reduced_to(&Reduced::new(&self.table, false))?;
+        let reached = outcome.certificate.relative() <= self.tolerance;
+        if reached || matches!(outcome.stop, StopReason::TimeLimit | StopReason::Interrupted) {
+            return Ok(outcome);
+        }
+        let again = self.reduced_to(&Reduced::new(&self.table, true))?;
+        Ok(if again.certificate.gap < outcome.certificate.gap { again } else { outcome })
+    }
+
+    fn reduced_to(&self, reduced: &Reduced) -> Result<Outcome> {
         let w = if self.warm { reduced.start(&self.table, &self.start.weights) } else { vec![0.0; reduced.table.columns()] };
         let point = Point::new(&reduced.table, self.samples.target, w, self.start.bias);
         let outcome = self.dense(&reduced.table, point)?;
@@ -180,8 +192,23 @@ impl<'a> Job<'a> {
         let point = Point::new(&self.table, self.samples.target, w, outcome.point.bias);
         let pull = Pull::none(self.table.columns());
         let dual = outcome.certificate.dual;
-        let certificate = certify(&self.table.backward_sides(&dual), &self.samples, &pull, self.free_bias, &point, dual);
-        Ok(Outcome { point, certificate, ..outcome })
+        let sides = self.table.backward_sides(&dual);
+        let judge = |point: &Point| certify(&sides, &self.samples, &pull, self.free_bias, point, dual.clone());
+        let mut best = (judge(&point), point);
+        // At a huge price even rounding inside the margin is dear; lengthening the weights by as much puts it right.
+        let inside = self.samples.target.iter().zip(&best.1.residuals).map(|(t, r)| t * r).filter(|u| *u < ROUNDING).fold(0.0, f64::max);
+        if self.problem.loss == LinearLoss::Absolute && self.samples.tube == 0.0 && inside > 0.0 {
+            let mut longer = best.1.clone();
+            let factor = 1.0 + 1.5 * inside;
+            longer.w.iter_mut().for_each(|w| *w *= factor);
+            longer.bias *= factor;
+            longer.residuals.iter_mut().zip(self.samples.target).for_each(|(r, t)| *r = t - factor * (t - *r));
+            let certificate = judge(&longer);
+            if certificate.gap < best.0.gap {
+                best = (certificate, longer);
+            }
+        }
+        Ok(Outcome { point: best.1, certificate: best.0, ..outcome })
     }
 
     /// Small problems with the absolute loss are finished by the kernel machines' exact solution of the optimality conditions.
@@ -227,11 +254,13 @@ impl<'a> Job<'a> {
     fn at_bounds(&self, outcome: &Outcome) -> Vec<f64> {
         let Samples { up, down, tube, .. } = self.samples;
         let mut dual = outcome.certificate.dual.clone();
+        // A price that nobody pays says nothing about what is small.
+        let largest = dual.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         for (i, v) in dual.iter_mut().enumerate() {
             let r = outcome.point.residuals[i];
             let price = if *v > 0.0 { up[i] } else { down[i] };
             let (share, beyond) = (v.abs() / price, r * v.signum() - tube);
-            if *v == 0.0 || (beyond < 0.0 && share < -beyond) {
+            if *v == 0.0 || (beyond < 0.0 && v.abs() / price.min(largest) < -beyond) {
                 *v = 0.0;
             } else if beyond > 0.0 && 1.0 - share < beyond {
                 *v = price * v.signum();
@@ -261,7 +290,11 @@ impl<'a> Job<'a> {
         };
         let gap = certificate.relative();
         // More than was asked for may have been tried.
-        let stop = if stop == StopReason::MaxIterations && gap <= self.tolerance { StopReason::Converged } else { stop };
+        let stop = match stop {
+            StopReason::MaxIterations if gap <= self.tolerance => StopReason::Converged,
+            StopReason::Converged if gap > self.tolerance => StopReason::MaxIterations,
+            stop => stop,
+        };
         LinearSolution {
             weights,
             bias,

@@ -130,11 +130,14 @@ fn coordinate_descent_on_wide_sparse_rows_agrees_with_the_reduction_on_dense_one
             let sparse = solve_linear(&problem, 1e-6, None, &Context::default()).unwrap();
             assert_eq!(sparse.method, "coordinate descent");
             assert!(sparse.gap <= 1e-6, "{loss:?} {bias:?}: {}", sparse.gap);
+            if bias != Bias::Free {
+                continue;
+            }
             let dense = x.to_dense();
             let reduced = solve_linear(&LinearProblem { x: &dense, ..problem }, 1e-6, None, &Context::default()).unwrap();
             assert!(reduced.gap <= 1e-6 && reduced.method != "coordinate descent");
             assert!((sparse.primal / reduced.primal - 1.0).abs() < 2e-6, "{} and {}", sparse.primal, reduced.primal);
-            assert!(bias != Bias::Free || (sparse.bias - reduced.bias).abs() < 1e-2, "{} and {}", sparse.bias, reduced.bias);
+            assert!((sparse.bias - reduced.bias).abs() < 1e-2, "{} and {}", sparse.bias, reduced.bias);
         }
     }
 }
