@@ -105,8 +105,8 @@ pub struct Named<'a> {
     pub marks: Marks,
 }
 
-/// The paper's two pictures: the front, and both errors by falling training error. Marks are those of the first front.
-pub fn pictures(fronts: &[Named<'_>]) -> String {
+/// The paper's two drawings: the front, and both errors by falling training error. Marks are those of the first front.
+pub fn drawings(fronts: &[Named<'_>]) -> [String; 2] {
     let mut left = Vec::new();
     let mut right = Vec::new();
     let (mut spots, mut lines) = (Vec::new(), Vec::new());
@@ -140,6 +140,12 @@ pub fn pictures(fronts: &[Named<'_>]) -> String {
     }
     let front = curves("the front", &left, &spots, &[], "sum of alphas", "minus the quadratic term");
     let errors = curves("errors along the front", &right, &[], &lines, "solutions, by falling training error", "% wrong");
+    [front, errors]
+}
+
+/// The two drawings with captions.
+pub fn pictures(fronts: &[Named<'_>]) -> String {
+    let [front, errors] = drawings(fronts);
     html::figure(&front, "The front.", "Up and to the right is better; no point is better than another in both.")
         + &html::figure(
             &errors,
