@@ -298,3 +298,37 @@ fn rare_labels_are_boosted() {
     assert!(place.refused("train flowers.csv --method boost --sampling-ratio 2").contains("`sampling_ratio`"));
     assert!(place.refused("tune flowers.csv --method boost").contains("evaluate"));
 }
+
+#[test]
+fn fronts_are_trained_shown_and_used() {
+    let place = Place::with_data();
+    let front = "--method pareto --n-points 12 --gamma 0.5 --scale standard";
+    let out = place.ok(&format!("train flowers.csv {front} --calibrate -o m --report front.html"));
+    assert!(out.contains("exact front of 12 classifiers") && out.contains("picked") && out.contains("knee"), "{out}");
+    let page = place.read("front.html");
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("Errors along it.") && !page.contains("http"));
+    assert!(place.ok("inspect m").contains("hold-out"));
+    let value: serde_json::Value = serde_json::from_str(&place.run("inspect m --json").out).unwrap();
+    assert_eq!(value["front"]["points"].as_array().unwrap().len(), 12);
+    assert!(value["front"]["points"][3]["gap"].as_f64().unwrap() < 1e-4);
+    let table = place.run("predict m flowers.csv --probability");
+    assert!(table.out.starts_with("prediction,probability:setosa") && table.err.starts_with("accuracy 9"), "{}", table.err);
+    // The same model for any number of threads.
+    let train = |threads: usize| {
+        place.ok(&format!("train flowers.csv {front} --threads {threads} -o n"));
+        place.ok("predict n flowers.csv --decision")
+    };
+    assert_eq!(train(1), train(2));
+    let evolved = "train flowers.csv --method pareto --mode evolve --generations 5 --population-size 8 --crossover arithmetic \
+                   --mutation gaussian --variant textbook --bias objective --holdout 0.3 --pick knee";
+    assert!(place.ok(evolved).contains("evolved front"));
+    assert!(place.ok(&format!("evaluate flowers.csv {front} --folds 3 --holdout-repeats 1 --no-refit")).contains("pareto"));
+    assert!(place.refused("train flowers.csv --method pareto --holdout 1").contains("`holdout`"));
+    assert!(place.refused("train flowers.csv --method pareto --population-size 3").contains("at least 4"));
+    assert!(place.refused("train flowers.csv --method pareto --pick best").contains("knee"));
+    assert!(place.refused("train flowers.csv --method pareto --n-points 5 --pick 5").contains("below 5"));
+    assert!(place.refused("train flowers.csv --method pareto --c 3").contains("belongs to"));
+    assert!(place.refused("train flowers.csv --method svc --pick knee").contains("it belongs to pareto"));
+    assert!(place.refused("tune flowers.csv --method pareto").contains("every C at once"));
+}

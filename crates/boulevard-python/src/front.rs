@@ -47,6 +47,7 @@ pub fn front<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>
         parts.set_item("hypervolume", model.hypervolume().map_err(|error| convert(py, error))?)?;
         parts.set_item("reference", model.machines.iter().map(|machine| machine.reference).collect::<Vec<_>>())?;
         parts.set_item("picked", model.picked)?;
+        parts.set_item("estimates", model.estimates.clone().into_pyarray(py))?;
         parts.set_item("rows", int32(py, &model.rows))?;
         parts.set_item("holdout_rows", model.holdout_rows)?;
         parts.set_item("order", int32(py, &by_training_error(&model.front)))?;

@@ -11,9 +11,7 @@ use boulevard::methods::multi_sample::MultiSampleModel;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
-use boulevard::svm::{
-    FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, SvcModel, Svr,
-};
+use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -39,15 +37,6 @@ fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
         AnyModel::OneClass(model) => Ok(&model.machine),
         AnyModel::Pareto(model) => Ok(&model.classifier.machine),
         other => Err(PyValueError::new_err(format!("a model of kind `{}` is not one kernel machine", other.kind()))),
-    }
-}
-
-/// The classifier in a model, where it is one: of a front, the picked point.
-pub fn classifier(model: &AnyModel) -> Option<&SvcModel> {
-    match model {
-        AnyModel::Svc(model) => Some(model),
-        AnyModel::Pareto(model) => Some(&model.classifier),
-        _ => None,
     }
 }
 
@@ -301,10 +290,7 @@ impl Model {
             parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
             parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
             match any {
-                AnyModel::Pareto(model) => {
-                    parts.set_item("counts", int32(py, &model.classifier.support_counts))?;
-                    parts.set_item("iterations", report.iterations)?;
-                }
+                AnyModel::Pareto(model) => parts.set_item("counts", int32(py, &model.classifier.support_counts))?,
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();

@@ -8,12 +8,20 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC as TheirSVC
+from sklearn.utils.estimator_checks import check_estimator
 
 import boulevard
 from boulevard import ParetoSVC
 from boulevard.datasets import make_banana
 
 COLUMNS = ("quadratic", "sum_alpha", "train_error", "holdout_error", "n_support", "equivalent_c", "margin", "gap")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_check_of_scikit_learn_passes():
+    results = check_estimator(ParetoSVC(), on_fail=None, on_skip=None)
+    assert not [(result["check_name"], result["exception"]) for result in results if result["status"] in ("failed", "xfail")]
+    assert sum(result["status"] == "passed" for result in results) > 45
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +80,9 @@ def test_errors_are_the_measured_ones(banana, fitted):
 def test_picks(banana):
     X, y = banana
     base = ParetoSVC(gamma=1.0, n_points=20).fit(X, y)
-    best = base.front_["holdout_error"].min()
-    assert base.front_["holdout_error"][base.picked_] == best
+    assert base.holdout_estimate_[base.picked_] == base.holdout_estimate_.min() and base.marks_["lowest"] == base.picked_
+    once = ParetoSVC(gamma=1.0, n_points=5, holdout_repeats=1).fit(X, y)
+    np.testing.assert_array_equal(once.holdout_estimate_, once.front_["holdout_error"])
     assert ParetoSVC(gamma=1.0, n_points=20, pick="knee").fit(X, y).picked_ == base.marks_["knee"]
     wide = ParetoSVC(gamma=1.0, n_points=20, pick="one-se").fit(X, y)
     assert wide.picked_ == base.marks_["one_se"] and wide.front_["margin"][wide.picked_] >= base.front_["margin"][base.picked_]

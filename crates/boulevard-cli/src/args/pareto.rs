@@ -71,6 +71,9 @@ pub struct ParetoArgs {
     /// Share of the rows on which errors are measured; 0 for none [default: 0.2]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub holdout: Option<f64>,
+    /// Hold-outs over which errors are averaged before a point of an exact front is picked [default: 5]
+    #[arg(long, value_name = "N")]
+    pub holdout_repeats: Option<usize>,
     /// The point that predicts: `holdout` (lowest error), `knee`, `one-se`, or a row of the front [default: holdout]
     #[arg(long, value_name = "POINT", value_parser = pick)]
     pub pick: Option<Pick>,

@@ -9,6 +9,7 @@ use boulevard::data::generate::{self, Clusters};
 use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
 use boulevard::methods::multi_sample::MultiSample;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
@@ -28,7 +29,7 @@ use crate::learner::{Plan, Recipe};
 use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{html, number, picture, print, print_json, selection};
+use crate::report::{self, html, number, picture, print, print_json, selection};
 
 /// One stop of the tour.
 struct Stop {
@@ -53,6 +54,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     stops.extend(imbalanced(&context)?);
     stops.push(rare_labels(&context)?);
     stops.push(rules(&context)?);
+    stops.push(front(&context)?);
     stops.push(friedman(&context)?);
     stops.push(one_class(&context)?);
     stops.push(select(&context)?);
@@ -245,6 +247,31 @@ fn rules(context: &Context<'_>) -> Result<Stop> {
         seconds,
         figure,
         words,
+    })
+}
+
+/// Every C at once.
+fn front(context: &Context<'_>) -> Result<Stop> {
+    let (train, test) = (generate::banana(400, 1), generate::banana(4000, 2));
+    let pareto = ParetoSvc { kernel: Kernel::rbf(1.0), ..ParetoSvc::default() };
+    let plan = Plan { method: MethodName::Pareto, recipe: Recipe::Pareto(pareto), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let AnyModel::Pareto(model) = &fitted.model else { unreachable!("a front") };
+    let named = report::front::Named { name: "exact", points: &model.front, marks: model.marks() };
+    let [_, errors] = report::front::drawings(&[named]);
+    Ok(Stop {
+        problem: "banana",
+        method: "front",
+        rows: train.len(),
+        measure: "error",
+        error,
+        fitted,
+        seconds,
+        figure: Some(errors),
+        words: "A hundred machines from the widest street to the hardest margin: training and hold-out error in percent.",
     })
 }
 

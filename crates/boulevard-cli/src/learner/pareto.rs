@@ -36,6 +36,7 @@ pub fn recipe(args: &LearnerArgs) -> Result<Recipe> {
             Some(VariantName::Paper) | None => Variant::Paper,
         },
         holdout: own.holdout.unwrap_or(default.holdout),
+        holdout_repeats: own.holdout_repeats.unwrap_or(default.holdout_repeats),
         bias: match args.bias {
             Some(BiasName::Objective) => Bias::Objective,
             Some(BiasName::None) | None => Bias::None,
@@ -66,6 +67,7 @@ pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &
         (own.crossover.is_some(), "crossover"),
         (own.variant.is_some(), "variant"),
         (own.holdout.is_some(), "holdout"),
+        (own.holdout_repeats.is_some(), "holdout-repeats"),
         (own.pick.is_some(), "pick"),
         (own.no_refit, "no-refit"),
     ];

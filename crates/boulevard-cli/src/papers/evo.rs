@@ -80,7 +80,7 @@ fn read(bench: &Bench<'_>, row: &str) -> Result<(Dataset<'static>, f64)> {
 
 fn fronts(bench: &Bench<'_>, row: &str, seed: u64) -> Result<Fronts> {
     let (data, gamma) = read(bench, row)?;
-    let exact = ParetoSvc { kernel: Kernel::rbf(gamma), mode: Mode::Exact, refit: false, seed, ..ParetoSvc::default() };
+    let exact = ParetoSvc { kernel: Kernel::rbf(gamma), mode: Mode::Exact, refit: false, holdout_repeats: 1, seed, ..ParetoSvc::default() };
     let generations = if bench.quick { 100 } else { 1000 };
     let evolved = ParetoSvc { mode: Mode::Evolve, generations, ..exact.clone() };
     let arithmetic = ParetoSvc { crossover: Crossover::Arithmetic, ..evolved.clone() };
@@ -177,7 +177,13 @@ pub fn figures(bench: &Bench<'_>, row: &str) -> Result<String> {
     };
     let (evolved, exact) = (points(&found.evolved), points(&found.exact));
     let share = format!("evolved, {:.1} % of the exact hypervolume", 100.0 * found.volumes[1] / found.volumes[0]);
-    let named = |name, points| Named { name, points, marks: marks(points, found.held) };
-    let both = pictures(&[named(share.as_str(), &evolved), named("exact", &exact)]);
+    let marked = |points: &[FrontPoint]| {
+        let errors: Vec<f64> = points.iter().map(|point| point.holdout_error).collect();
+        marks(points, &errors, found.held)
+    };
+    let both = pictures(&[
+        Named { name: &share, points: &evolved, marks: marked(&evolved) },
+        Named { name: "exact", points: &exact, marks: marked(&exact) },
+    ]);
     Ok(format!("<h2>{}</h2>\n{}", html::escape(row), html::cards(&both)))
 }

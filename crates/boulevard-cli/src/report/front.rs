@@ -34,6 +34,8 @@ pub fn facts(model: &ParetoModel) -> Vec<Fact> {
         facts.push(("hypervolume", g(volume)));
     }
     let held = if model.holdout_rows == 0 { "none".to_owned() } else { format!("{} rows", model.holdout_rows) };
+    let repeats = if model.holdout_rows > 0 && settings.mode != Mode::Evolve { settings.holdout_repeats } else { 1 };
+    let held = if repeats > 1 { format!("{held}, {repeats} times for the choice") } else { held };
     facts.push(("hold-out", held));
     let rule = match settings.pick {
         Pick::Index(_) => "as asked",
@@ -103,8 +105,8 @@ pub struct Named<'a> {
     pub marks: Marks,
 }
 
-/// The paper's two pictures: the front, and both errors by falling training error. Marks are those of the first front.
-pub fn pictures(fronts: &[Named<'_>]) -> String {
+/// The paper's two drawings: the front, and both errors by falling training error. Marks are those of the first front.
+pub fn drawings(fronts: &[Named<'_>]) -> [String; 2] {
     let mut left = Vec::new();
     let mut right = Vec::new();
     let (mut spots, mut lines) = (Vec::new(), Vec::new());
@@ -138,6 +140,12 @@ pub fn pictures(fronts: &[Named<'_>]) -> String {
     }
     let front = curves("the front", &left, &spots, &[], "sum of alphas", "minus the quadratic term");
     let errors = curves("errors along the front", &right, &[], &lines, "solutions, by falling training error", "% wrong");
+    [front, errors]
+}
+
+/// The two drawings with captions.
+pub fn pictures(fronts: &[Named<'_>]) -> String {
+    let [front, errors] = drawings(fronts);
     html::figure(&front, "The front.", "Up and to the right is better; no point is better than another in both.")
         + &html::figure(
             &errors,
@@ -172,6 +180,7 @@ pub fn json(model: &ParetoModel) -> Value {
         "picked": model.picked,
         "lowest": marks.lowest, "knee": marks.knee, "one_se": marks.one_se, "parting": marks.parting,
         "hypervolume": model.hypervolume().ok(),
+        "estimates": model.estimates.iter().map(|&value| finite(value)).collect::<Vec<_>>(),
         "holdout_rows": model.holdout_rows,
     })
 }

@@ -50,12 +50,14 @@ class ParetoSVC(KernelClassifier):
         NSGA-II as the paper's experiments ran it, or as its authors published it.
     holdout : float, default=0.2
         Share of the rows of every class on which errors are measured; 0 for none.
+    holdout_repeats : int, default=5
+        Hold-outs over which errors are averaged before a point of an exact front is picked; ``front_`` shows those of the first.
     bias : {"none", "objective"}, default="none"
         Whether machines have an intercept. "objective" makes the balance of both classes a third objective; exact points keep it.
     pick : {"holdout", "knee", "one-se"} or int, default="holdout"
-        The point that predicts: lowest hold-out error (the middle one of equals), the knee of the front, the largest margin with a
-        hold-out error within one standard error of the lowest, or a row of ``front_``. Without a hold-out the first and third mean the
-        knee.
+        The point that predicts: lowest estimated hold-out error (``holdout_estimate_``; the middle one of equals), the knee of the
+        front, the largest margin with an estimate within one standard error of the lowest, or a row of ``front_``. Without a hold-out
+        the first and third mean the knee.
     refit : bool, default=True
         Whether the picked point of an exact front is solved once more on all rows, the held-out ones too, at the same position.
     tol : float, default=1e-5
@@ -82,6 +84,9 @@ class ParetoSVC(KernelClassifier):
         Rows worth a mark: ``lowest`` hold-out error, ``knee``, ``one_se``, and ``parting``, where training and hold-out error part.
     hypervolume_ : float
         The area that the front covers, measured from sum 0 and the quadratic term of all ones.
+    holdout_estimate_ : ndarray of shape (n_points,)
+        The hold-out errors that picks and marks go by: on exact fronts the mean over ``holdout_repeats`` hold-outs, at the same share of
+        the largest sum, and over neighboring points; else the measured ones.
     holdout_rows_ : int
         Rows held out.
     train_rows_ : ndarray
@@ -118,6 +123,7 @@ class ParetoSVC(KernelClassifier):
         "crossover": [StrOptions({"uniform", "arithmetic"})],
         "variant": [StrOptions({"paper", "textbook"})],
         "holdout": [Interval(Real, 0.0, 1.0, closed="left")],
+        "holdout_repeats": [Interval(Integral, 1, None, closed="left")],
         "bias": [StrOptions({"none", "objective"})],
         "pick": [StrOptions({"holdout", "knee", "one-se"}), Interval(Integral, 0, None, closed="left")],
         "refit": ["boolean"],
@@ -142,6 +148,7 @@ class ParetoSVC(KernelClassifier):
         crossover="uniform",
         variant="paper",
         holdout=0.2,
+        holdout_repeats=5,
         bias="none",
         pick="holdout",
         refit=True,
@@ -167,6 +174,7 @@ class ParetoSVC(KernelClassifier):
         self.crossover = crossover
         self.variant = variant
         self.holdout = holdout
+        self.holdout_repeats = holdout_repeats
         self.bias = bias
         self.pick = pick
         self.refit = refit
@@ -213,6 +221,7 @@ class ParetoSVC(KernelClassifier):
             "crossover": self.crossover,
             "variant": self.variant,
             "holdout": float(self.holdout),
+            "holdout_repeats": int(self.holdout_repeats),
             "bias": self.bias,
             "pick": pick,
             "refit": bool(self.refit),
@@ -239,6 +248,7 @@ class ParetoSVC(KernelClassifier):
         self.hypervolume_ = front["hypervolume"]
         self.picked_ = front["picked"]
         self.marks_ = front["marks"]
+        self.holdout_estimate_ = front["estimates"]
         self.holdout_rows_ = front["holdout_rows"]
         self.train_rows_ = front["rows"]
         self._order = front["order"]

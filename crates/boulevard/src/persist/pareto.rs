@@ -51,6 +51,7 @@ impl Stored for ParetoModel {
         arrays.put_f64("front.points".into(), vec![points.len(), COLUMNS], &flat(&points));
         let lambdas: Vec<f64> = self.machines.iter().flat_map(|front| front.lambdas.iter().copied()).collect();
         arrays.put_f64("front.lambdas".into(), vec![lambdas.len()], &lambdas);
+        arrays.put_f64("front.estimates".into(), vec![self.estimates.len()], &self.estimates);
         arrays.put_usize("front.codes".into(), &self.codes.iter().map(|&code| code as usize).collect::<Vec<_>>());
         Ok(ParetoRecord {
             parameters: self.parameters.clone(),
@@ -103,6 +104,7 @@ impl Stored for ParetoModel {
             rows: machine.support,
             codes: codes.into_iter().map(|code| u32::try_from(code).unwrap_or(u32::MAX)).collect(),
             vectors: machine.vectors,
+            estimates: arrays.list_f64("front.estimates")?,
             holdout_rows: record.holdout_rows,
             picked: record.picked,
             classifier: SvcModel::restore(record.classifier, arrays)?,
@@ -162,6 +164,9 @@ fn check(model: &ParetoModel) -> Result<()> {
     }
     if model.picked >= model.front.len() {
         return Err(Error::shape("points of the front, more than the picked one", model.picked + 1, model.front.len()));
+    }
+    if model.estimates.len() != model.front.len() {
+        return Err(Error::shape("estimates, one per point of the front", model.front.len(), model.estimates.len()));
     }
     let rows = model.rows.len();
     if model.codes.len() != rows {

@@ -12,15 +12,15 @@ use crate::random::Random;
 use crate::svm::argmax;
 
 /// The stream that hold-outs are drawn from.
-const STREAM: u64 = 0x68_6f_6c_64;
+const STREAM: u64 = 0x68_6f_6c_64 << 32;
 
 /// Training and held-out rows. Every class gives its share, rounded, but at least one row if it has two; a class with a single row gives
 /// none. A hold-out that sees one class only could not tell a good machine from a constant one, and is refused.
-pub(super) fn hold_out(classes: &Categories, fraction: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
+pub(super) fn hold_out(classes: &Categories, fraction: f64, seed: u64, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
     if fraction == 0.0 {
         return Ok(((0..classes.len()).collect(), Vec::new()));
     }
-    let mut random = Random::new(seed, STREAM);
+    let mut random = Random::new(seed, STREAM + repeat as u64);
     let mut held = vec![false; classes.len()];
     let mut seen = 0;
     for class in 0..classes.names().len() {

@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::choose::Pick;
+use super::choose::{Pick, estimate};
 use super::evolve::{Evolution, Variant};
 use super::judge;
 use super::model::{ClassFront, Output, ParetoModel, Samples};
-use super::point::{Facts, facts};
+use super::point::{Facts, FrontPoint, facts};
 use super::population::Landscape;
 use super::restart;
 use super::signed::SignedKernel;
@@ -70,6 +70,8 @@ pub struct ParetoSvc {
     pub variant: Variant,
     /// Share of the rows that are held out to measure errors on, below 1; 0 for none.
     pub holdout: f64,
+    /// Hold-outs over which errors are averaged before a point of an exact front is picked. The table shows those of the first.
+    pub holdout_repeats: usize,
     /// Whether the machines have an intercept.
     pub bias: Bias,
     /// Which point becomes the classifier.
@@ -100,6 +102,7 @@ impl Default for ParetoSvc {
             crossover: Crossover::default(),
             variant: Variant::default(),
             holdout: 0.2,
+            holdout_repeats: 5,
             bias: Bias::default(),
             pick: Pick::default(),
             refit: true,
@@ -126,6 +129,16 @@ struct Computed {
     iterations: u64,
     stop: StopReason,
     reference: f64,
+}
+
+/// A front with its errors.
+struct Measured {
+    train: Vec<usize>,
+    held: usize,
+    codes: Vec<u32>,
+    machines: Vec<ClassFront>,
+    front: Vec<FrontPoint>,
+    report: FitReport,
 }
 
 impl ParetoSvc {
@@ -304,6 +317,40 @@ impl ParetoSvc {
         Ok((samples.classifier(&outputs, self.settings(), c.exp(), report), report.stop))
     }
 
+    /// Splits, computes the front and measures its errors; `repeat` tells hold-outs apart.
+    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, context: &Context<'_>) -> Result<Measured> {
+        let classes = data.expect_classes()?;
+        let count = classes.names().len();
+        let (train, test) = judge::hold_out(classes, self.holdout, self.seed, repeat)?;
+        let x = kernel.rows_of(&data.x, &train);
+        let codes: Vec<u32> = train.iter().map(|&row| classes.codes()[row]).collect();
+        let table = TableKernel::new(kernel, &x, context);
+        let (mut machines, report) = self.fronts(&table, &codes, count, context)?;
+        let new_rows = kernel.new_rows_of(&data.x, &train, &test);
+        let truth: Vec<u32> = test.iter().map(|&row| classes.codes()[row]).collect();
+        let front = judge::table(&mut machines, kernel, &x, &codes, &new_rows, &truth, count, context)?;
+        Ok(Measured { train, held: test.len(), codes, machines, front, report })
+    }
+
+    /// Fronts from other hold-outs, with fewer points: they are averaged over neighbors anyway.
+    fn repeats(&self, data: &Dataset<'_>, kernel: &Kernel, report: &mut FitReport, context: &Context<'_>) -> Result<Vec<Vec<FrontPoint>>> {
+        let coarse = Self { n_points: (self.n_points / 3).max(10).min(self.n_points), ..self.clone() };
+        let mut fronts = Vec::new();
+        for repeat in 1..self.holdout_repeats {
+            if matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted) {
+                break;
+            }
+            let measured = coarse.measure(data, kernel, repeat, context)?;
+            report.iterations += measured.report.iterations;
+            report.stop = report.stop.worst(measured.report.stop);
+            // A front that was cut short ends somewhere else.
+            if !matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted) {
+                fronts.push(measured.front);
+            }
+        }
+        Ok(fronts)
+    }
+
     fn check_data(&self, data: &Dataset<'_>) -> Result<()> {
         data.validate()?;
         let classes = data.expect_classes()?;
@@ -356,10 +403,13 @@ impl Learner for ParetoSvc {
         if !(0.0..1.0).contains(&self.holdout) {
             return Err(check::complaint(OWNER, "holdout", "at least 0 (none) and below 1", self.holdout));
         }
+        check::at_least(OWNER, "holdout_repeats", self.holdout_repeats, 1)?;
         check::at_least(OWNER, "n_points", self.n_points, 2)?;
         check::at_least(OWNER, "population_size", self.population_size, 4)?;
         check::at_least(OWNER, "generations", self.generations, 1)?;
-        for (name, value) in [("n_points", self.n_points), ("population_size", self.population_size)] {
+        for (name, value) in
+            [("n_points", self.n_points), ("population_size", self.population_size), ("holdout_repeats", self.holdout_repeats)]
+        {
             if value > MOST_POINTS {
                 return Err(check::complaint(OWNER, name, format!("at most {MOST_POINTS}"), value));
             }
@@ -380,21 +430,17 @@ impl Learner for ParetoSvc {
         self.validate()?;
         self.check_data(data)?;
         let classes: &Categories = data.expect_classes()?;
-        let count = classes.names().len();
         let kernel = self.similarity(&data.x)?;
-        let (train, test) = judge::hold_out(classes, self.holdout, self.seed)?;
-        let x = kernel.rows_of(&data.x, &train);
-        let codes: Vec<u32> = train.iter().map(|&row| classes.codes()[row]).collect();
-        let table = TableKernel::new(&kernel, &x, context);
-        let (mut machines, mut report) = self.fronts(&table, &codes, count, context)?;
-        let new_rows = kernel.new_rows_of(&data.x, &train, &test);
-        let held: Vec<u32> = test.iter().map(|&row| classes.codes()[row]).collect();
-        let front = judge::table(&mut machines, &kernel, &x, &codes, &new_rows, &held, count, context)?;
-        let picked = self.pick.choose(&front, test.len())?;
+        let Measured { train, held, codes, machines, front, mut report } = self.measure(data, &kernel, 0, context)?;
+        let mut estimates: Vec<f64> = front.iter().map(|point| point.holdout_error).collect();
+        if self.mode != Mode::Evolve && held > 0 {
+            estimates = estimate(&front, &self.repeats(data, &kernel, &mut report, context)?);
+        }
+        let picked = self.pick.choose(&front, &estimates, held)?;
+        let x = kernel.vectors(&data.x, &train);
         let mut model = ParetoModel {
             parameters: self.clone(),
             classes: classes.names().to_vec(),
-            vectors: kernel.vectors(&data.x, &train),
             // Replaced at once: making it needs the rest of the model.
             classifier: Samples {
                 kernel: &kernel,
@@ -406,12 +452,14 @@ impl Learner for ParetoSvc {
                 feature_names: &data.feature_names,
             }
             .classifier(&[], self.settings(), 1.0, report),
+            vectors: x,
             front,
             machines,
             kernel,
             rows: train,
             codes,
-            holdout_rows: test.len(),
+            estimates,
+            holdout_rows: held,
             picked,
             feature_names: data.feature_names.clone(),
             report,

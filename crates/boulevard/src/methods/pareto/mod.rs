@@ -34,7 +34,8 @@
 //!   The second picture sorts by measured training error.
 //! * The intercept comes from both classes' multipliers; the paper's formula assumes a unit margin that a point of the front has not.
 //! * Crowding is divided by each objective's range, and repeated objectives are dropped.
-//! * The hold-out takes its share of every class.
+//! * The hold-out takes its share of every class. Before a point is picked, hold-out errors of exact fronts are averaged over several
+//!   hold-outs and over neighboring points: the lowest of a hundred noisy numbers is one that was lucky.
 //!
 //! # Example
 //! ```
@@ -46,7 +47,7 @@
 //! assert!(model.front.windows(2).all(|pair| pair[0].quadratic < pair[1].quadratic));
 //! let best = model.front[model.picked];
 //! let wide = model.select(39)?; // the widest street, as an ordinary classifier
-//! assert!(best.holdout_error <= model.front[39].holdout_error);
+//! assert!(best.holdout_error <= model.front[39].holdout_error + 0.1);
 //! assert_eq!(wide.predict(&data.x)?.len(), 200);
 //! # Ok::<(), boulevard::Error>(())
 //! ```

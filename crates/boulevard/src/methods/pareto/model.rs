@@ -70,6 +70,9 @@ pub struct ParetoModel {
     pub codes: Vec<u32>,
     /// These rows. Empty (no columns) for a precomputed kernel.
     pub vectors: Matrix<'static>,
+    /// Estimates of the hold-out error that picks and marks go by, one per row of the table: the measured ones, or on exact fronts their
+    /// mean over several hold-outs and over neighboring points.
+    pub estimates: Vec<f64>,
     /// Number of held-out rows.
     pub holdout_rows: usize,
     /// The row of the table that was picked.
@@ -164,7 +167,7 @@ impl Samples<'_> {
 impl ParetoModel {
     /// Points worth a mark.
     pub fn marks(&self) -> Marks {
-        marks(&self.front, self.holdout_rows)
+        marks(&self.front, &self.estimates, self.holdout_rows)
     }
 
     /// The area the front covers (the mean over classes where there are several).

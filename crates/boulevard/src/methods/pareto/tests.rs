@@ -366,14 +366,20 @@ fn choosing_follows_its_rules() {
         point(4.0, 9.0, 0.15, 0.13, 0.4),
         point(5.0, 20.0, 0.3, 0.4, 0.5),
     ];
-    let found = marks(&points, 100);
+    let errors: Vec<f64> = points.iter().map(|p| p.holdout_error).collect();
+    let found = marks(&points, &errors, 100);
     assert_eq!(found, Marks { lowest: Some(1), knee: 2, one_se: Some(3), parting: Some(1) });
     assert_eq!(by_training_error(&points), [4, 3, 2, 1, 0]);
-    assert_eq!(Pick::Index(4).choose(&points, 100).unwrap(), 4);
-    assert!(Pick::Index(5).choose(&points, 100).unwrap_err().to_string().contains("below 5"));
-    let blind: Vec<FrontPoint> = points.iter().map(|p| FrontPoint { holdout_error: f64::NAN, ..*p }).collect();
-    assert_eq!(Pick::Holdout.choose(&blind, 0).unwrap(), 2);
-    assert_eq!(marks(&blind, 0).parting, None);
+    assert_eq!(Pick::Index(4).choose(&points, &errors, 100).unwrap(), 4);
+    assert!(Pick::Index(5).choose(&points, &errors, 100).unwrap_err().to_string().contains("below 5"));
+    let unknown = [f64::NAN; 5];
+    assert_eq!(Pick::Holdout.choose(&points, &unknown, 0).unwrap(), 2);
+    assert_eq!(marks(&points, &unknown, 0).parting, None);
+    // Averages over hold-outs, read at the same share of the sum.
+    let other = vec![point(2.0, 1.0, 0.0, 0.0, 0.1), point(10.0, 9.0, 0.0, 0.8, 0.2)];
+    let found = choose::estimate(&points, &[other]);
+    let expected = [0.15, 0.15, 0.25, 0.365, 0.6];
+    assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
 }
 
 #[test]
