@@ -5,6 +5,7 @@ use boulevard::data::split::Split;
 use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Kernel;
 use boulevard::methods::multi_sample::{MultiSampleModel, Sets};
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::{classification, regression};
 use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
@@ -27,6 +28,7 @@ pub fn error_name(target: &Target) -> &'static str {
     match target {
         Target::Real(_) => "mean squared error",
         Target::None => "share outside",
+        Target::Labels(_) => "Hamming loss",
         _ => "error",
     }
 }
@@ -58,7 +60,8 @@ fn one_fold(plan: &Plan, data: &Dataset<'_>, split: &Split, context: &Context<'_
     if let Some(model) = fitted.gatherer() {
         return gathered(model, &fitted.prepare(&test)?, &data.select(&split.test), stop, context);
     }
-    let predicted = fitted.answer(&test, context)?.target;
+    let rows = Dataset { tasks: data.tasks.as_ref().map(|tasks| tasks.select(&split.test)), ..Dataset::new(test, Target::None) };
+    let predicted = fitted.answer_rows(&rows, context)?.target;
     let weights: Option<Vec<f64>> = data.weights.as_ref().map(|weights| split.test.iter().map(|&row| weights[row]).collect());
     let error = judge(&data.target.select(&split.test), &predicted, weights.as_deref())?;
     Ok(FoldResult { error, predicted, stop })
@@ -105,6 +108,7 @@ pub fn judge(truth: &Target, predicted: &Target, weights: Option<&[f64]>) -> Res
             1.0 - classification::Confusion::from_categories(truth, predicted, weights)?.accuracy()
         }
         (Target::Real(truth), Target::Real(predicted)) => regression::mean_squared_error(truth, predicted, weights)?,
+        (Target::Labels(truth), Target::Labels(predicted)) => LabelConfusion::new(truth, predicted, weights)?.hamming_loss(),
         (Target::None, Target::Classes(inside)) => {
             inside.codes().iter().filter(|&&code| code == 0).count() as f64 / inside.len().max(1) as f64
         }

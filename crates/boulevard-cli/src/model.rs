@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use boulevard::data::{Categories, Matrix, Scaler, Target};
+use boulevard::data::{Categories, Dataset, Matrix, Scaler, Target};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::Kind;
 use boulevard::methods::multi_sample::{MultiSampleModel, Sets};
+use boulevard::methods::multitask_selection::{MultiTaskSelectionModel, Outputs};
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Model, SvcModel};
+use boulevard::validation::Predictions;
 
 use crate::files;
 use crate::learner::apply;
@@ -86,6 +89,11 @@ impl Fitted {
                 let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
                 Answers { target, decisions, decision_names: decision_names(&model.classes) }
             }
+            AnyModel::FeatureInduction(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
             AnyModel::LinearSvr(model) => {
                 let values = model.predict_in(&x, context)?;
                 Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
@@ -94,15 +102,52 @@ impl Fitted {
                 let values = model.predict_in(&x, context)?;
                 Answers { target: Target::Real(values.clone()), decisions: values, decision_names: vec!["value".to_owned()] }
             }
+            AnyModel::Pareto(front) => {
+                let model = &front.classifier;
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+                Answers { target, decisions, decision_names: decision_names(&model.classes) }
+            }
             AnyModel::OneClass(model) => {
                 let decisions = model.decision_values_in(&x, context)?;
                 let codes = decisions.iter().map(|&value| u32::from(value >= 0.0)).collect();
                 let target = Target::Classes(Categories::new(codes, vec!["outside".to_owned(), "inside".to_owned()])?);
                 Answers { target, decisions, decision_names: vec!["decision".to_owned()] }
             }
+            AnyModel::MultiTaskSelection(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = target_of(model.predictions_from(&decisions)?)?;
+                let names = (0..model.tasks()).map(|task| format!("decision:{}", model.outputs.name(task))).collect();
+                Answers { target, decisions, decision_names: names }
+            }
+            AnyModel::Boosted(model) => {
+                let decisions = model.decision_values_in(&x, context)?;
+                let target = match model.predictions(&decisions)? {
+                    Predictions::Classes(classes) => Target::Classes(classes),
+                    Predictions::Labels(labels) => Target::Labels(labels),
+                    other => bail!("a boosted model predicts {}", other.kind()),
+                };
+                let names = if model.kind == Kind::TwoClasses { &model.names[1..] } else { &model.names[..] };
+                Answers { target, decisions, decision_names: names.iter().map(|name| format!("decision:{name}")).collect() }
+            }
             AnyModel::MultiSample(model) => answer_sets(model, &x, &Sets::singles(x.rows()), context)?,
             other => bail!("this program cannot predict with models of kind `{}`", other.kind()),
         })
+    }
+
+    /// Predictions and decision values for rows that may say which task they belong to.
+    pub fn answer_rows(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<Answers> {
+        match &self.model {
+            AnyModel::MultiTaskSelection(model) if matches!(&model.outputs, Outputs::Tasks { names, .. } if names.len() > 1) => {
+                let tasks = tasks_of(model, data)?;
+                let x = self.prepare(&data.x)?;
+                let target = target_of(model.predict_tasks(&x, &tasks, context)?)?;
+                let all = model.decision_values_in(&x, context)?;
+                let decisions = tasks.iter().enumerate().map(|(row, task)| all[row * model.tasks() + task]).collect();
+                Ok(Answers { target, decisions, decision_names: vec!["decision".to_owned()] })
+            }
+            _ => self.answer(&data.x, context),
+        }
     }
 
     /// The classifier of sets, if it is one.
@@ -117,6 +162,7 @@ impl Fitted {
     pub fn classifier(&self, purpose: &str) -> Result<&SvcModel> {
         match &self.model {
             AnyModel::Svc(model) => Ok(model),
+            AnyModel::Pareto(model) => Ok(&model.classifier),
             other => bail!("{purpose} needs a classifier, and this model is of kind `{}`", other.kind()),
         }
     }
@@ -125,6 +171,8 @@ impl Fitted {
     pub fn calibrated(&self, purpose: &str) -> Result<bool> {
         match &self.model {
             AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
+            AnyModel::Boosted(model) => Ok(model.calibration.is_some()),
+            AnyModel::FeatureInduction(model) => Ok(model.calibration.is_some()),
             _ => Ok(self.classifier(purpose)?.calibration.is_some()),
         }
     }
@@ -135,12 +183,45 @@ impl Fitted {
             AnyModel::Svc(model) => model.machine.len(),
             AnyModel::Svr(model) => model.machine.len(),
             AnyModel::OneClass(model) => model.machine.len(),
+            AnyModel::MultiTaskSelection(model) => model.coefficients.iter().flatten().filter(|value| **value != 0.0).count(),
+            AnyModel::Boosted(model) => model.support_vectors(),
+            AnyModel::Pareto(model) => model.classifier.machine.len(),
             AnyModel::MultiSample(model) => {
                 model.machines.iter().map(|machine| machine.len()).sum::<usize>().max(model.single.machine.len())
             }
             _ => 0,
         }
     }
+}
+
+/// The task of every row, by the model's own numbers.
+fn tasks_of(model: &MultiTaskSelectionModel, data: &Dataset<'_>) -> Result<Vec<usize>> {
+    let Outputs::Tasks { names, .. } = &model.outputs else { bail!("the model has no tasks") };
+    let Some(tasks) = &data.tasks else {
+        bail!("the model has {} tasks: name the column that says which task a row belongs to with --task", names.len());
+    };
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    tasks
+        .codes()
+        .iter()
+        .map(|&code| {
+            let name = &tasks.names()[code as usize];
+            known
+                .iter()
+                .position(|known| known == name)
+                .with_context(|| format!("task `{name}` is unknown; the model's are {}", listed(&known)))
+        })
+        .collect()
+}
+
+/// Predictions as a target.
+fn target_of(predictions: Predictions) -> Result<Target> {
+    Ok(match predictions {
+        Predictions::Classes(classes) => Target::Classes(classes),
+        Predictions::Real(values) => Target::Real(values),
+        Predictions::Labels(labels) => Target::Labels(labels),
+        Predictions::Inside(_) => bail!("a one-class prediction where none was expected"),
+    })
 }
 
 /// What a classifier of sets says about every set.
@@ -156,6 +237,7 @@ pub fn is_precomputed(model: &AnyModel) -> bool {
         AnyModel::Svc(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::Svr(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::OneClass(model) => model.machine.kernel == Kernel::Precomputed,
+        AnyModel::Pareto(model) => model.kernel == Kernel::Precomputed,
         AnyModel::MultiSample(model) => model.single.machine.kernel == Kernel::Precomputed,
         _ => false,
     }

@@ -4,11 +4,15 @@
 //! All long work goes through `border`, the one gate.
 
 mod arrays;
+mod boosted;
 mod border;
 mod errors;
+mod front;
 mod generate;
+mod induction;
 mod models;
 mod search;
+mod selection;
 mod sets;
 
 use pyo3::prelude::*;
@@ -17,12 +21,17 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::front::{front, front_alphas, select};
+    #[pymodule_export]
     use super::generate::generate;
+    #[pymodule_export]
+    use super::induction::{grow_tree, induced_explain, induced_stages, induced_table, induced_text};
     #[pymodule_export]
     use super::models::{Model, fit};
     #[pymodule_export]
     use super::search::grid_search;
     #[pymodule_export]
+    use super::selection::{fit_selection, selection_path, selection_search, selection_transfer};
     use super::sets::{
         calibrate_sets, error_by_size, expected_samples, fit_sets, judge_sets, sample_scores, search_sets, symmetric_kernel,
     };

@@ -3,26 +3,31 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use boulevard::data::{Categories, Dataset, Matrix, Target};
+use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
+use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::methods::multi_sample::MultiSampleModel;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
 use boulevard::{Error, Result};
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Table, counts, give, int32, reals, table};
+use crate::boosted;
 use crate::border::{self, Limits};
 use crate::errors::{convert, exception};
+use crate::selection;
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
-const LARGE: usize = 1 << 20;
+pub const LARGE: usize = 1 << 20;
 /// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
-const CHUNK: usize = 16_384;
+pub const CHUNK: usize = 16_384;
 
 /// The kernel machine in a model.
 fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
@@ -30,6 +35,7 @@ fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
         AnyModel::Svc(model) => Ok(&model.machine),
         AnyModel::Svr(model) => Ok(&model.machine),
         AnyModel::OneClass(model) => Ok(&model.machine),
+        AnyModel::Pareto(model) => Ok(&model.classifier.machine),
         other => Err(PyValueError::new_err(format!("a model of kind `{}` is not one kernel machine", other.kind()))),
     }
 }
@@ -40,8 +46,12 @@ fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result
         AnyModel::Svc(model) => model.raw_values(x, context),
         AnyModel::Svr(model) => model.decision_values_in(x, context),
         AnyModel::OneClass(model) => model.decision_values_in(x, context),
+        AnyModel::FeatureInduction(model) => model.decision_values_in(x, context),
         AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
         AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
+        AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
+        AnyModel::Boosted(model) => model.decision_values_in(x, context),
+        AnyModel::Pareto(model) => model.classifier.raw_values(x, context),
         other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
     }
 }
@@ -56,7 +66,7 @@ fn linear_machine(model: &AnyModel) -> Option<&LinearMachine> {
 }
 
 /// What every fit reports.
-fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
+pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
     let parts = PyDict::new(py);
     parts.set_item("features", features)?;
     parts.set_item("rows", report.rows)?;
@@ -73,6 +83,7 @@ fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> Py
 fn decision_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     match model {
         AnyModel::Svc(model) => model.decision_values_in(x, context),
+        AnyModel::Pareto(model) => model.decision_values_in(x, context),
         _ => raw_values(model, x, context),
     }
 }
@@ -114,6 +125,10 @@ pub fn fit<'py>(
             let learner: OneClass = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
         }
+        "feature_induction" => {
+            let learner: FeatureInduction = read(parameters)?;
+            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::FeatureInduction))
+        }
         "linear_svc" => {
             let learner: LinearSvc = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvc))
@@ -122,12 +137,21 @@ pub fn fit<'py>(
             let learner: LinearSvr = read(parameters)?;
             border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvr))
         }
+        "boosted" => {
+            let learner: BoostedSvc = read(parameters)?;
+            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Boosted))
+        }
+        "pareto" => {
+            let learner: ParetoSvc = read(parameters)?;
+            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Pareto))
+        }
         _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
     }?;
     Ok((Model::new(any), raised))
 }
 
-/// The arrays as the library's table: class codes where there are names, real targets otherwise.
+/// The arrays as the library's table: a label matrix where `y` is a table of truth values, class codes where there are names, real
+/// targets otherwise.
 pub fn dataset<'a>(
     py: Python<'_>,
     x: &'a Table<'_>,
@@ -138,6 +162,10 @@ pub fn dataset<'a>(
     let target = match (y, names) {
         (None, _) => Target::None,
         (Some(y), None) => Target::Real(reals(y)?),
+        (Some(y), Some(names)) if y.extract::<PyReadonlyArray2<'_, bool>>().is_ok() => {
+            let values = y.extract::<PyReadonlyArray2<'_, bool>>()?.as_array().iter().copied().collect();
+            Target::Labels(LabelMatrix::new(values, names).map_err(|error| convert(py, error))?)
+        }
         (Some(y), Some(names)) => {
             let codes = counts(y)?.into_iter().map(|code| code as u32).collect();
             Target::Classes(Categories::new(codes, names).map_err(|error| convert(py, error))?)
@@ -193,7 +221,7 @@ impl Model {
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
-    fn judge<'py>(
+    pub(crate) fn judge<'py>(
         &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
@@ -230,10 +258,21 @@ impl Model {
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
+            if let AnyModel::MultiTaskSelection(model) = any {
+                return selection::parts(py, model);
+            }
             if let AnyModel::MultiSample(model) = any {
                 return set_parts(py, model);
             }
             let parts = report_parts(py, any.report(), any.features())?;
+            if let AnyModel::Boosted(model) = any {
+                boosted::parts(&parts, model)?;
+                return Ok(parts);
+            }
+            if let AnyModel::FeatureInduction(model) = any {
+                crate::induction::add_parts(py, model, &parts)?;
+                return Ok(parts);
+            }
             if let Some(machine) = linear_machine(any) {
                 parts.set_item("weights", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
                 parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
@@ -251,6 +290,7 @@ impl Model {
             parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
             parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
             match any {
+                AnyModel::Pareto(model) => parts.set_item("counts", int32(py, &model.classifier.support_counts))?,
                 AnyModel::Svc(model) => {
                     parts.set_item("counts", int32(py, &model.support_counts))?;
                     let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
@@ -298,8 +338,11 @@ impl Model {
     fn classes(&self) -> Option<Vec<String>> {
         self.look(|any| match any {
             AnyModel::Svc(model) => Some(model.classes.clone()),
+            AnyModel::Pareto(model) => Some(model.classes.clone()),
+            AnyModel::FeatureInduction(model) => Some(model.classes.clone()),
             AnyModel::MultiSample(model) => Some(model.classes.clone()),
             AnyModel::LinearSvc(model) => Some(model.classes.clone()),
+            AnyModel::Boosted(model) => Some(model.names.clone()),
             _ => None,
         })
     }
@@ -311,9 +354,13 @@ impl Model {
             AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
+            AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
             AnyModel::MultiSample(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
+            AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
+            AnyModel::Boosted(model) => serde_json::to_string(&model.parameters),
+            AnyModel::Pareto(model) => serde_json::to_string(&model.parameters),
             _ => Ok("null".to_owned()),
         });
         text.map_err(|error| PyValueError::new_err(error.to_string()))
@@ -338,10 +385,21 @@ impl Model {
         let (values, _) = self.judge(py, x, threads, decision_values)?;
         let codes = self.look(|any| match any {
             AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::FeatureInduction(model) => model.codes(&values).into_iter().map(i64::from).collect(),
             AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
+            AnyModel::Pareto(model) => model.classifier.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
             _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
         });
         Ok(codes.into_pyarray(py))
+    }
+
+    /// Decision values after 1, 2, ... rounds of a boosted classifier.
+    fn staged<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::Boosted(model) => model.staged_decision_values_in(x, context).map(|stages| stages.concat()),
+            _ => Err(Error::data("only boosted classifiers have stages")),
+        })?;
+        boosted::stages(py, self.look(boosted::shape), values, rows)
     }
 
     /// Whether probabilities are there.
@@ -349,8 +407,12 @@ impl Model {
     fn calibrated(&self) -> bool {
         self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.is_some(),
+            AnyModel::FeatureInduction(model) => model.calibration.is_some(),
             AnyModel::MultiSample(model) => model.machines.iter().all(|machine| machine.calibration.is_some()),
             AnyModel::LinearSvc(model) => model.calibration.is_some(),
+            AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
+            AnyModel::Boosted(model) => model.calibration.is_some(),
+            AnyModel::Pareto(model) => model.classifier.calibration.is_some(),
             _ => false,
         })
     }
@@ -362,6 +424,7 @@ impl Model {
         let sigmoids = self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
             AnyModel::LinearSvc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
+            AnyModel::Pareto(model) => model.classifier.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
             _ => None,
         })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
@@ -387,7 +450,10 @@ impl Model {
         let (calibrated, raised) = border::run(py, &limits, large, |context| {
             match &mut model {
                 AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::FeatureInduction(model) => model.calibrate_in(&data, context)?,
                 AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
+                AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
+                AnyModel::Pareto(model) => model.calibrate_in(&data, context)?,
                 other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
             }
             Ok(model)
@@ -403,9 +469,42 @@ impl Model {
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
             AnyModel::Svc(model) => model.probabilities(x, context),
+            AnyModel::FeatureInduction(model) => model.probabilities(x, context),
             AnyModel::LinearSvc(model) => model.probabilities(x, context),
+            AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
+            AnyModel::Boosted(model) => model.probabilities(x, context),
+            AnyModel::Pareto(model) => model.classifier.probabilities(x, context),
             _ => Err(Error::data("only classifiers have probabilities")),
         })?;
-        table(py, values, rows, self.classes().map_or(1, |classes| classes.len()))
+        let columns = values.len().checked_div(rows).unwrap_or(1);
+        table(py, values, rows, columns)
+    }
+
+    /// Decision values of one task of multi-task selection.
+    fn task_decisions<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        task: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (values, _) = self.judge(py, x, threads, |any, x, context| match any {
+            AnyModel::MultiTaskSelection(model) => model.task_values(x, task, context),
+            _ => Err(Error::data("only multi-task models have tasks")),
+        })?;
+        Ok(values.into_pyarray(py))
+    }
+
+    /// Fits probabilities on the tasks a model of multi-task selection learnt from.
+    fn calibrate_tasks<'py>(
+        &self,
+        py: Python<'py>,
+        tables: Vec<Bound<'py, PyAny>>,
+        targets: Vec<(usize, Bound<'py, PyAny>)>,
+        outputs: &str,
+        threads: usize,
+        memory: Option<usize>,
+    ) -> PyResult<()> {
+        selection::calibrate(py, self, &tables, &targets, outputs, &Limits { threads, time: None, memory, progress: None })
     }
 }

@@ -4,7 +4,10 @@ use boulevard::kernel::Gamma;
 use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 
+use super::boost::BoostArgs;
 use super::gather::GatherArgs;
+use super::induce::InduceArgs;
+use super::pareto::ParetoArgs;
 
 /// The methods. To add one: a name here, a file with its fit in `learner/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -24,6 +27,14 @@ pub enum MethodName {
     Gather,
     /// Without a kernel, for many rows or columns: classification, or regression with an epsilon-insensitive loss
     Linear,
+    /// A linear classifier that grows readable rules where a straight line fails
+    Induce,
+    /// Classification or regression that selects features or kernels, for one task or many (Jebara 2004)
+    Select,
+    /// Boosted machines for rare labels and classes; --labels a,b,c for several labels per row
+    Boost,
+    /// Every trade-off between margin and error at once, and a choice among them
+    Pareto,
 }
 
 impl MethodName {
@@ -37,6 +48,10 @@ impl MethodName {
             Self::OneClass => "one-class",
             Self::Gather => "gather",
             Self::Linear => "linear",
+            Self::Induce => "induce",
+            Self::Select => "select",
+            Self::Boost => "boost",
+            Self::Pareto => "pareto",
         }
     }
 }
@@ -98,6 +113,28 @@ pub enum RegulariserName {
     L1,
 }
 
+/// Which rows a part of a model learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SamplingName {
+    /// Rows drawn by weight (induce)
+    Resample,
+    /// All rows with their weights; nothing is drawn (induce)
+    Weight,
+    /// All rows, weighted (boost)
+    All,
+    /// A share spread from hard to easy, weighted (boost: the paper)
+    Stratified,
+    /// The heaviest rows, not weighted (boost: AdaBoost-SVM)
+    Trimming,
+}
+
+/// Settings under one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PresetName {
+    /// The paper as written
+    Paper,
+}
+
 /// What columns are brought to before learning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ScaleName {
@@ -110,22 +147,53 @@ pub enum ScaleName {
     Minmax,
 }
 
+/// What multi-task selection switches on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SelectName {
+    /// Input features
+    Features,
+    /// Base kernels
+    Kernels,
+}
+
+/// How the bias is treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BiasName {
+    /// Gaussian around zero (select)
+    Gaussian,
+    /// Any bias is as good as another (select)
+    Flat,
+    /// None: two objectives (pareto)
+    None,
+    /// The balance of both classes is a third objective; exact points keep it (pareto)
+    Objective,
+}
+
+/// The prior of a regression margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MarginName {
+    /// Exponential beyond epsilon
+    Exp,
+    /// Flat up to epsilon, exponential beyond
+    Jj,
+}
+
 /// Parameters of all methods. `None` means the method's default.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error (svc, svr, nu-svr, linear, gather) [default: 1]
+    /// Price of an error [default: 1; induce: 0.01]; decay of the margin prior (select) [default: 3]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
     #[arg(long, value_name = "NU", allow_negative_numbers = true)]
     pub nu: Option<f64>,
-    /// Half-width of the tube without loss (svr, linear) [default: 0.1; linear: 0]
+    /// Half-width of the tube without loss (svr, linear, select) [default: 0.1; linear: 0]
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
-    /// Kernel
-    #[arg(long, value_name = "KERNEL", default_value = "rbf")]
-    pub kernel: KernelName,
+    /// Kernel; with induce that of the last machine, over columns and rules [default: rbf; induce: linear]
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<KernelName>,
     /// Kernel width: a number, `scale` (1 / (columns x variance)) or `auto` (1 / columns) [default: scale]
     #[arg(long, value_name = "GAMMA", value_parser = gamma, allow_negative_numbers = true)]
     pub gamma: Option<Gamma>,
@@ -135,13 +203,13 @@ pub struct LearnerArgs {
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
     pub coef0: Option<f64>,
-    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, gather)
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, gather, induce, boost)
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     pub class_weight: Option<ClassWeight>,
     /// How more than two classes are handled (svc, nu-svc, gather) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
-    /// Fit probabilities too; costs five more fits (svc, nu-svc, linear, gather)
+    /// Fit probabilities too; costs five more fits (classifiers)
     #[arg(long)]
     pub calibrate: bool,
     /// Loss (linear) [default: squared-hinge]
@@ -156,7 +224,7 @@ pub struct LearnerArgs {
     /// Scale the columns first; the model remembers how
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub scale: ScaleName,
-    /// Violation of the optimality conditions to reach; relative duality gap for linear [default: 0.001; linear: 0.0001]
+    /// Violation of the optimality conditions to reach; relative duality gap for linear, induce and select [default: 0.001; linear, induce: 0.0001; select: 1e-6]
     #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// Megabytes of kernel rows to keep [default: 200]
@@ -165,6 +233,39 @@ pub struct LearnerArgs {
     /// Steps of the solver at most
     #[arg(long, value_name = "N")]
     pub max_iter: Option<u64>,
+    /// What is switched on or off (select) [default: features]
+    #[arg(long, value_name = "WHAT")]
+    pub select: Option<SelectName>,
+    /// Base kernels, separated by commas: linear, poly:DEGREE[:COEF0[:GAMMA]], rbf[:GAMMA], laplacian[:GAMMA] (select)
+    #[arg(long, value_name = "KERNELS", value_delimiter = ',')]
+    pub kernels: Vec<String>,
+    /// Whether base kernels are brought to k(x, x) = 1 (select) [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub normalize_kernels: Option<bool>,
+    /// Prior probability that a feature or kernel is on, above 0 and at most 1 (select) [default: 0.01]
+    #[arg(long, value_name = "RHO", allow_negative_numbers = true)]
+    pub rho: Option<f64>,
+    /// Its logarithm, from -700 to 0; wins over --rho (select)
+    #[arg(long, value_name = "LN_RHO", allow_negative_numbers = true)]
+    pub ln_rho: Option<f64>,
+    /// The bias (select, pareto) [default: gaussian; pareto: none]
+    #[arg(long, value_name = "HOW")]
+    pub bias: Option<BiasName>,
+    /// Variance of a Gaussian bias (select) [default: 1]
+    #[arg(long, value_name = "VARIANCE", allow_negative_numbers = true)]
+    pub bias_variance: Option<f64>,
+    /// Whether tasks share their switches (select) [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub share: Option<bool>,
+    /// Switches at or below this are off when predicting (select) [default: 0]
+    #[arg(long, value_name = "SWITCH", allow_negative_numbers = true)]
+    pub threshold: Option<f64>,
+    /// Prior of the margin in regression (select) [default: exp]
+    #[arg(long, value_name = "PRIOR")]
+    pub margin_prior: Option<MarginName>,
+    /// The label is a number, not a class (select)
+    #[arg(long)]
+    pub regression: bool,
     /// Do not leave out samples that seem settled
     #[arg(long)]
     pub no_shrinking: bool,
@@ -174,6 +275,18 @@ pub struct LearnerArgs {
     /// Seed of everything that is drawn at random
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
+    /// Which rows a tree (induce) or a round (boost) learns from [default: resample; boost: all]
+    #[arg(long, value_name = "HOW")]
+    pub sampling: Option<SamplingName>,
+    /// The settings of the method's paper (induce, boost)
+    #[arg(long, value_name = "PRESET")]
+    pub preset: Option<PresetName>,
+    #[command(flatten)]
+    pub boost: BoostArgs,
+    #[command(flatten)]
+    pub pareto: ParetoArgs,
+    #[command(flatten)]
+    pub induce: InduceArgs,
     #[command(flatten)]
     pub gather: GatherArgs,
 }

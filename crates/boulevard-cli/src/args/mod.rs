@@ -1,14 +1,23 @@
 //! What can be said on the command line: one struct per verb. Nothing here reads a file.
 
+mod boost;
 mod data;
 mod gather;
+mod induce;
 mod learner;
+mod pareto;
 mod run;
 mod verbs;
 
+pub use boost::{AtLeastOneName, BoostArgs, InitialWeightsName, ThresholdsName, VotingName};
 pub use data::DataArgs;
 pub use gather::{DecideName, NormalizationName, OtherSizesName};
-pub use learner::{KernelName, LearnerArgs, LossName, MethodName, MulticlassName, RegulariserName, ScaleName};
+pub use induce::{GammaRuleName, InduceArgs, OutputName};
+pub use learner::{
+    BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, PresetName, RegulariserName, SamplingName,
+    ScaleName, SelectName,
+};
+pub use pareto::{CrossoverName, ModeName, MutationName, VariantName};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

@@ -6,12 +6,18 @@ use std::time::Instant;
 
 use anyhow::Result;
 use boulevard::data::generate::{self, Clusters};
-use boulevard::data::{Dataset, Target, split};
+use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
+use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::pareto::ParetoSvc;
+use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
 use boulevard::methods::multi_sample::MultiSample;
+use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::metrics::classification::Confusion;
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::Context;
+use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, OneClass, Penalty, Svc, Svr, Tube};
 use serde_json::json;
 
@@ -23,7 +29,7 @@ use crate::learner::{Plan, Recipe};
 use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{html, number, picture, print, print_json};
+use crate::report::{self, html, number, picture, print, print_json, selection};
 
 /// One stop of the tour.
 struct Stop {
@@ -46,8 +52,12 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     let start = Instant::now();
     let mut stops = vec![banana(&context)?, spiral(&context)?, three_classes(&context)?];
     stops.extend(imbalanced(&context)?);
+    stops.push(rare_labels(&context)?);
+    stops.push(rules(&context)?);
+    stops.push(front(&context)?);
     stops.push(friedman(&context)?);
     stops.push(one_class(&context)?);
+    stops.push(select(&context)?);
     stops.push(three_samples(&context)?);
     watcher.finish();
     let table = table(&stops);
@@ -182,6 +192,89 @@ fn imbalanced(context: &Context<'_>) -> Result<Vec<Stop>> {
     Ok(stops)
 }
 
+/// Three labels on a plane, the last with one row in twenty-five.
+fn rare_labels(context: &Context<'_>) -> Result<Stop> {
+    let labelled = |seed: u64, n: usize| -> Result<Dataset<'static>> {
+        let all = generate::two_gaussians(n, seed, 2, 1.0);
+        let (x, y) = (|i: usize| all.x.get(i, 0), |i: usize| all.x.get(i, 1));
+        let on = (0..n).flat_map(|i| [x(i) + 0.3 * y(i) > 0.5, y(i) > 1.0, (x(i) - 0.5).powi(2) + y(i).powi(2) > 6.5]).collect();
+        let names = ["right", "high", "far"].map(String::from).to_vec();
+        Ok(Dataset { target: Target::Labels(LabelMatrix::new(on, names)?), ..all })
+    };
+    let (train, test) = (labelled(1, 400)?, labelled(2, 4000)?);
+    let plan =
+        Plan { method: MethodName::Boost, recipe: Recipe::Boosted(BoostedSvc { max_rounds: 10, ..Default::default() }), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let (Target::Labels(truth), Target::Labels(said)) = (&test.target, fitted.answer(&test.x, context)?.target) else {
+        unreachable!("labels on both sides")
+    };
+    let counts = LabelConfusion::new(truth, &said, None)?;
+    let bars: Vec<(String, f64, Option<f64>)> =
+        counts.names().iter().zip(counts.label_scores()).map(|(name, score)| (name.clone(), score.f1, None)).collect();
+    Ok(Stop {
+        problem: "rare labels",
+        method: "boosted",
+        rows: train.len(),
+        measure: "1 - macro F1",
+        error: 1.0 - counts.macro_average().f1,
+        fitted,
+        seconds,
+        figure: Some(picture::bars("F1 of each label", &bars, |value| number::general(value, 3))),
+        words: "Several labels per row, one of them rare: F1 of each on new rows.",
+    })
+}
+
+/// Rules where a straight line fails.
+fn rules(context: &Context<'_>) -> Result<Stop> {
+    let (train, test) = (generate::checkerboard(400, 1, 2, 1.0), generate::checkerboard(4000, 2, 2, 1.0));
+    let induce = FeatureInduction { c: 1.0, n_induced: Amount::Exactly(10), max_depth: Depth::AtMost(3), ..FeatureInduction::default() };
+    let plan = Plan { method: MethodName::Induce, recipe: Recipe::Induce(Box::new(induce)), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let figure = svg(&fitted, &train)?;
+    let words = "A linear machine with ten induced trees: their rules can be read with `boulevard inspect`.";
+    Ok(Stop {
+        problem: "checkerboard",
+        method: "induced rules",
+        rows: train.len(),
+        measure: "error",
+        error,
+        fitted,
+        seconds,
+        figure,
+        words,
+    })
+}
+
+/// Every C at once.
+fn front(context: &Context<'_>) -> Result<Stop> {
+    let (train, test) = (generate::banana(400, 1), generate::banana(4000, 2));
+    let pareto = ParetoSvc { kernel: Kernel::rbf(1.0), ..ParetoSvc::default() };
+    let plan = Plan { method: MethodName::Pareto, recipe: Recipe::Pareto(pareto), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let AnyModel::Pareto(model) = &fitted.model else { unreachable!("a front") };
+    let named = report::front::Named { name: "exact", points: &model.front, marks: model.marks() };
+    let [_, errors] = report::front::drawings(&[named]);
+    Ok(Stop {
+        problem: "banana",
+        method: "front",
+        rows: train.len(),
+        measure: "error",
+        error,
+        fitted,
+        seconds,
+        figure: Some(errors),
+        words: "A hundred machines from the widest street to the hardest margin: training and hold-out error in percent.",
+    })
+}
+
 fn friedman(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::regression(500, 1, 2, 1.0), generate::regression(1000, 2, 2, 1.0));
     let svr = Svr { kernel: Kernel::rbf(0.5), c: 30.0, tube: Tube::Epsilon(0.5), ..Svr::default() };
@@ -204,6 +297,39 @@ fn friedman(context: &Context<'_>) -> Result<Stop> {
         seconds,
         figure: Some(picture::agreement("true value against prediction", &pairs)),
         words: "Five columns matter, two do not; the noise alone has an RMSE of 1.",
+    })
+}
+
+/// Forty columns of which three matter: the switches find them.
+fn select(context: &Context<'_>) -> Result<Stop> {
+    let shape =
+        Clusters { columns: 40, informative: 3, redundant: 0, classes: 2, clusters_per_class: 1, separation: 1.2, label_noise: 0.02 };
+    let all = generate::classification(2100, 4, &shape)?;
+    let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2100.0, 0)?;
+    let (train, test) = (all.select(&parts.train), all.select(&parts.test));
+    let learner = MultiTaskSelection { c: 2.0, ..MultiTaskSelection::default() };
+    let plan = Plan { method: MethodName::Select, recipe: Recipe::Select { learner, regression: false }, scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let figure = match &fitted.model {
+        AnyModel::MultiTaskSelection(model) => {
+            let bars: Vec<_> = selection::largest_switches(model, 10).into_iter().map(|(name, on)| (name, on, None)).collect();
+            Some(picture::bars("the ten largest of forty switches", &bars, |value| number::general(value, 2)))
+        }
+        _ => None,
+    };
+    Ok(Stop {
+        problem: "3 of 40 columns",
+        method: "select",
+        rows: train.len(),
+        measure: "error",
+        error,
+        fitted,
+        seconds,
+        figure,
+        words: "The probability that a column matters, for the ten largest; three columns do.",
     })
 }
 

@@ -2,9 +2,10 @@
 
 use anyhow::{Result, ensure};
 use boulevard::data::split::Split;
-use boulevard::data::{Categories, Dataset, Target};
+use boulevard::data::{Categories, Dataset, LabelMatrix, Target};
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::comparison::{TTest, corrected_t_test, mean, standard_deviation};
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::observe::StopReason;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use crate::folds::{FoldResult, cross_validate, error_name};
 use crate::learner::Plan;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{number, print, print_json};
+use crate::report::{labels, number, print, print_json};
 use crate::{data, files, report};
 
 mod curve;
@@ -128,6 +129,19 @@ fn confusion(one: &Judged, data: &Dataset<'_>, splits: &[Split]) -> Result<Optio
     Ok(Some(Confusion::from_categories(&truth.select(&rows), &said, None)?))
 }
 
+/// The same for several labels per row.
+fn label_confusion(one: &Judged, data: &Dataset<'_>, splits: &[Split]) -> Result<Option<LabelConfusion>> {
+    let Target::Labels(truth) = &data.target else { return Ok(None) };
+    let rows: Vec<usize> = splits.iter().flat_map(|split| split.test.iter().copied()).collect();
+    let mut said = Vec::with_capacity(rows.len() * truth.names().len());
+    for fold in &one.folds {
+        let Target::Labels(predicted) = &fold.predicted else { return Ok(None) };
+        (0..predicted.len()).for_each(|row| said.extend_from_slice(predicted.row(row)));
+    }
+    let said = LabelMatrix::new(said, truth.names().to_vec())?;
+    Ok(Some(LabelConfusion::new(&truth.select(&rows), &said, None)?))
+}
+
 fn as_text(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: &[Split]) -> Result<String> {
     let share = !matches!(data.target, Target::Real(_));
     let show = |value: f64| if share { number::percent(value) } else { number::g(value) };
@@ -146,6 +160,9 @@ fn as_text(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: 
     for one in judged {
         let values: Vec<String> = one.errors.iter().take(MOST_FOLDS).map(|&e| number::general(e, 4)).collect();
         text.push_str(&format!("\n{} by fold: {}\n", one.name, values.join(" ")));
+        if let Some(counts) = label_confusion(one, data, splits)? {
+            text.push_str(&format!("{}: {}\n\n{}", one.name, labels::summary(&counts), labels::table(&counts).text()));
+        }
         if let Some(counts) = confusion(one, data, splits)? {
             text.push_str(&format!(
                 "{}: accuracy {}, balanced accuracy {}\n\n",
@@ -194,6 +211,7 @@ fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: 
             Ok(json!({
                 "method": one.name, "mean": mean(&one.errors), "sd": standard_deviation(&one.errors), "folds": one.errors,
                 "not_converged": one.unconverged, "confusion": counts,
+                "labels": label_confusion(one, data, splits)?.map(|counts| labels::json(&counts)),
             }))
         })
         .collect();

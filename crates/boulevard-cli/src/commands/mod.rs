@@ -15,3 +15,4 @@ pub mod svm_train;
 mod svm_train_report;
 pub mod train;
 pub mod tune;
+mod tune_select;

@@ -5,10 +5,14 @@ use std::io::Read;
 use anyhow::{Context as _, Result};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
 use boulevard::data::{Dataset, Target};
+use boulevard::methods::boosted::Kind;
 use boulevard::methods::multi_sample::Sets;
+use boulevard::methods::multitask_selection::Outputs;
 use boulevard::metrics::classification::Confusion;
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::persist::AnyModel;
+use boulevard::svm::Model;
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -16,7 +20,7 @@ use crate::args::PredictArgs;
 use crate::files;
 use crate::model::{Fitted, align, answer_sets, is_precomputed};
 use crate::progress::Watcher;
-use crate::report::{complain, number, print, print_json};
+use crate::report::{complain, labels, number, print, print_json};
 
 pub fn run(args: &PredictArgs) -> Result<Outcome> {
     if let Some(path) = &args.output {
@@ -38,20 +42,39 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
     let gathered = gather(&fitted, &data, args)?;
-    let (answers, probabilities) = match (&fitted.model, &gathered) {
-        (AnyModel::MultiSample(model), Some(gathered)) => {
-            let x = fitted.prepare(&data.x)?;
-            let values =
-                if args.probability { Some((model.set_probabilities(&x, &gathered.sets, &context)?, &model.classes)) } else { None };
-            (answer_sets(model, &x, &gathered.sets, &context)?, values)
+    let answers = match (&fitted.model, &gathered) {
+        (AnyModel::MultiSample(model), Some(gathered)) => answer_sets(model, &fitted.prepare(&data.x)?, &gathered.sets, &context)?,
+        _ => fitted.answer_rows(&data, &context)?,
+    };
+    let probabilities = match &fitted.model {
+        AnyModel::MultiSample(model) if args.probability => match &gathered {
+            Some(gathered) => {
+                let values = model.set_probabilities(&fitted.prepare(&data.x)?, &gathered.sets, &context)?;
+                Some((values, model.classes.clone()))
+            }
+            None => None,
+        },
+        AnyModel::Svc(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }
-        (AnyModel::Svc(model), _) if args.probability => {
-            (fitted.answer(&data.x, &context)?, Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)))
+        AnyModel::LinearSvc(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }
-        (AnyModel::LinearSvc(model), _) if args.probability => {
-            (fitted.answer(&data.x, &context)?, Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, &model.classes)))
+        AnyModel::FeatureInduction(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }
-        _ => (fitted.answer(&data.x, &context)?, None),
+        AnyModel::MultiTaskSelection(model) if args.probability => {
+            let values = model.probabilities_from(&model.decision_values_in(&fitted.prepare(&data.x)?, &context)?)?;
+            let names = match &model.outputs {
+                Outputs::Classes(classes) => classes.clone(),
+                outputs => (0..outputs.tasks()).map(|task| outputs.name(task)).collect(),
+            };
+            Some((values, names))
+        }
+        AnyModel::Boosted(model) if args.probability => {
+            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.names.clone()))
+        }
+        _ => None,
     };
     watcher.finish();
     let groups: Option<Vec<String>> = gathered.as_ref().and_then(|gathered| gathered.names.clone());
@@ -60,7 +83,10 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         Some(gathered) => gathered.truth,
         None => data,
     };
-    let mut head = vec!["prediction".to_owned()];
+    let mut head = match &answers.target {
+        Target::Labels(labels) => labels.names().to_vec(),
+        _ => vec!["prediction".to_owned()],
+    };
     let mut numbers: Vec<(usize, &[f64])> = Vec::new();
     if args.decision {
         head.extend(answers.decision_names.iter().cloned());
@@ -139,10 +165,16 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     files::expect_file(&args.data)?;
     let target = match &fitted.model {
         AnyModel::Svr(_) | AnyModel::LinearSvr(_) => TargetKind::Real,
+        AnyModel::MultiTaskSelection(model) if !model.outputs.classify() => TargetKind::Real,
         AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
         _ => TargetKind::Classes,
     };
     let mut options = args.read.options(target);
+    if let AnyModel::Boosted(model) = &fitted.model
+        && model.kind == Kind::Labels
+    {
+        return read_labels(&model.names, args, options);
+    }
     let names = fitted.model.feature_names();
     // The model was trained on one-hot columns: new rows need the same treatment.
     options.one_hot |= names.is_some_and(|names| names.iter().any(|name| name.contains('=')));
@@ -174,6 +206,23 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     Ok(with_label?)
 }
 
+/// Reads a file for a model of labels: with their columns where it has them all, else without.
+fn read_labels(names: &[String], args: &PredictArgs, mut options: ReadOptions) -> Result<Dataset<'static>> {
+    let input = if args.data.as_os_str() == "-" { Some(standard_input()?) } else { None };
+    let load = |options: &ReadOptions| match &input {
+        Some(bytes) => Dataset::read_from(&bytes[..], "-", options),
+        None => Dataset::read_with(&args.data, options),
+    };
+    if !options.labels.is_empty() {
+        return Ok(load(&options)?);
+    }
+    options.labels = names.to_vec();
+    if let Ok(data) = load(&options) {
+        return Ok(data);
+    }
+    Ok(load(&ReadOptions { labels: Vec::new(), target: TargetKind::None, ..options })?)
+}
+
 fn standard_input() -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
@@ -197,6 +246,11 @@ fn judge(data: &Dataset<'_>, said: &Target) -> Result<Option<Score>> {
             let text = format!("accuracy {} ({} of {} right)", number::percent(table.accuracy()), number::g(right), number::g(total));
             Some(Score { text, json: json!({ "accuracy": table.accuracy(), "balanced_accuracy": table.balanced_accuracy() }) })
         }
+        (Target::Labels(truth), Target::Labels(said)) => {
+            let counts = LabelConfusion::new(truth, said, weights)?;
+            let text = format!("{}{}", labels::table(&counts).text(), labels::summary(&counts));
+            Some(Score { text, json: labels::json(&counts) })
+        }
         (Target::Real(truth), Target::Real(said)) => {
             let (mse, r2) = (regression::mean_squared_error(truth, said, weights)?, regression::r2(truth, said, weights)?);
             let text = format!("root mean squared error {}, R2 {}", number::g(mse.sqrt()), number::g(r2));
@@ -210,7 +264,8 @@ fn said_text(target: &Target, row: usize) -> String {
     match target {
         Target::Classes(classes) => classes.names()[classes.codes()[row] as usize].clone(),
         Target::Real(values) => values[row].to_string(),
-        Target::None | Target::Labels(_) => String::new(),
+        Target::Labels(labels) => labels.row(row).iter().map(|&on| if on { "1" } else { "0" }).collect::<Vec<_>>().join(","),
+        Target::None => String::new(),
     }
 }
 
@@ -221,7 +276,11 @@ fn table(rows: usize, groups: Option<&[String]>, head: &[String], said: &Target,
         if let Some(groups) = groups {
             text.push_str(&(quoted(&groups[row]) + ","));
         }
-        text.push_str(&quoted(&said_text(said, row)));
+        match said {
+            // One column per label.
+            Target::Labels(_) => text.push_str(&said_text(said, row)),
+            _ => text.push_str(&quoted(&said_text(said, row))),
+        }
         for (width, values) in numbers {
             values[row * width..(row + 1) * width].iter().for_each(|value| text.push_str(&format!(",{value}")));
         }
@@ -235,13 +294,17 @@ fn row_json(row: usize, groups: Option<&[String]>, head: &[String], said: &Targe
     if let Some(groups) = groups {
         object.insert("group".to_owned(), json!(groups[row]));
     }
-    let value = match said {
-        Target::Real(values) => json!(values[row]),
-        other => json!(said_text(other, row)),
+    let answers = match said {
+        Target::Labels(labels) => labels.row(row).iter().map(|&on| json!(on)).collect(),
+        Target::Real(values) => vec![json!(values[row])],
+        other => vec![json!(said_text(other, row))],
     };
-    object.insert(head[0].clone(), value);
+    let width = answers.len();
+    head.iter().zip(answers).for_each(|(name, value)| {
+        object.insert(name.clone(), value);
+    });
     let cells = numbers.iter().flat_map(|(width, values)| values[row * width..(row + 1) * width].iter());
-    head[1..].iter().zip(cells).for_each(|(name, value)| {
+    head[width..].iter().zip(cells).for_each(|(name, value)| {
         object.insert(name.clone(), json!(value));
     });
     Value::Object(object)

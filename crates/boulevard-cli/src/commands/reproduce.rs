@@ -32,13 +32,13 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
         if args.fresh && specs[..place].iter().all(|before| paper(before) != paper(spec)) {
             State::open(shared_folder(spec, args), true)?;
         }
-        let entries = table(spec, args, data, &watcher)?;
+        let (entries, figures) = table(spec, args, data, &watcher)?;
         let stem = spec.name.replace('/', "-") + if args.quick { "-quick" } else { "" };
         let file = |extension: &str| args.out.join(format!("{stem}.{extension}"));
         let value = as_json(spec, &entries, args.quick);
         files::write(&file("md"), as_markdown(spec, &entries).as_bytes())?;
         files::write(&file("json"), format!("{value:#}\n").as_bytes())?;
-        files::write(&file("html"), as_html(spec, &entries).as_bytes())?;
+        files::write(&file("html"), as_html(spec, &entries, &figures).as_bytes())?;
         print(&format!(
             "{}\n{}\n\n{}\n{}\nwritten to {}/{stem}.md, .json, .html\n\n",
             spec.name,
@@ -84,8 +84,8 @@ fn shared_folder(spec: &Spec, args: &ReproduceArgs) -> PathBuf {
     args.out.join("state").join(paper(spec)).join(if args.quick { "quick" } else { "full" })
 }
 
-/// All rows of one table; finished cells are not computed again.
-fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> Result<Vec<Entry>> {
+/// All rows of one table and their pictures; finished cells are not computed again.
+fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> Result<(Vec<Entry>, String)> {
     let mode = if args.quick { "quick" } else { "full" };
     let state = State::open(args.out.join("state").join(spec.name.replace('/', "-")).join(mode), args.fresh)?;
     let shared = State::open(shared_folder(spec, args), false)?;
@@ -96,7 +96,7 @@ fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> R
     }
     let rows: Vec<&str> =
         spec.rows.iter().copied().filter(|row| args.only.is_empty() || args.only.iter().any(|only| only == row)).collect();
-    let mut entries = Vec::new();
+    let (mut entries, mut figures) = (Vec::new(), String::new());
     for (place, row) in rows.iter().enumerate() {
         watcher.note(&format!("{}: {row} ({} of {})", spec.name, place + 1, rows.len()));
         let bench = Bench { data, quick: args.quick, state: &state, shared: &shared, context };
@@ -106,8 +106,9 @@ fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> R
             bail!("interrupted; finished cells are kept in {}: the same command goes on from there", args.out.display());
         }
         entries.extend(result.with_context(|| format!("{}, row {row}", spec.name))?);
+        figures.push_str(&papers::figures(spec, &bench, row)?);
     }
-    Ok(entries)
+    Ok((entries, figures))
 }
 
 fn as_table(entries: &[Entry]) -> Table {
@@ -163,7 +164,7 @@ fn as_json(spec: &Spec, entries: &[Entry], quick: bool) -> Value {
     json!({ "table": spec.name, "title": spec.title, "source": spec.source, "protocol": spec.protocol, "quick": quick, "entries": rows, "summary": summary(entries) })
 }
 
-fn as_html(spec: &Spec, entries: &[Entry]) -> String {
+fn as_html(spec: &Spec, entries: &[Entry], figures: &str) -> String {
     let counts = entries.iter().any(|entry| entry.counts);
     let several = entries.iter().filter(|entry| entry.counts || !counts).any(|entry| entry.column != entries[0].column);
     let name = |entry: &Entry| if several { format!("{} {}", entry.row, entry.column) } else { entry.row.clone() };
@@ -171,8 +172,17 @@ fn as_html(spec: &Spec, entries: &[Entry]) -> String {
     let shown = entries.iter().filter(|entry| entry.counts || !counts);
     let bars: Vec<(String, f64, Option<f64>)> = shown.map(|entry| (name(entry), entry.ours, entry.published)).collect();
     let caption = format!("Bars: our {}. Marks: the published number.", spec.measure);
+    if bars.is_empty() {
+        let body = format!(
+            "<p>{}</p>\n{}{figures}{}",
+            html::escape(spec.source),
+            as_table(entries).html(),
+            html::section("Protocol", spec.protocol)
+        );
+        return html::page(&format!("{}: {}", spec.name, spec.title), &body);
+    }
     let body = format!(
-        "<p>{}</p>\n{}<p><b>{}.</b></p>\n<figure>{}<figcaption>{}</figcaption></figure>\n{}",
+        "<p>{}</p>\n{}<p><b>{}.</b></p>\n<figure>{}<figcaption>{}</figcaption></figure>\n{figures}{}",
         html::escape(spec.source),
         as_table(entries).html(),
         html::escape(&summary(entries)),

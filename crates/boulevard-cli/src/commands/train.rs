@@ -2,8 +2,10 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Dataset, Target};
+use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::{Context, StopReason};
+use boulevard::persist::AnyModel;
 use serde_json::json;
 
 use crate::Outcome;
@@ -11,8 +13,8 @@ use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
-use crate::report::{complain, describe, html, number, picture, print, print_json};
-use crate::{columns, data, files, folds};
+use crate::report::{complain, describe, front, html, number, picture, print, print_json, selection};
+use crate::{columns, data, files, folds, report};
 
 /// Training rows times support vectors up to which the training error is worth its time.
 const CHEAP: usize = 1 << 31;
@@ -31,6 +33,11 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
     let fitted = plan.fit(&data, &context);
     watcher.finish();
     let fitted = fitted?;
+    if let boulevard::persist::AnyModel::MultiTaskSelection(model) = &fitted.model
+        && !args.run.quiet
+    {
+        model.notes.iter().for_each(|note| complain(&format!("warning: {note}")));
+    }
     let error = training_error(&fitted, &data)?;
     if let Some(path) = &args.output {
         fitted.save(path)?;
@@ -46,7 +53,15 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
         print_json(&value)?;
     } else {
         let mut text = format!("data: {} ({})\n", args.data.display(), data::in_words(&data));
+        if let Target::Labels(labels) = &data.target
+            && let Some(line) = report::labels::imbalance(labels)
+        {
+            text.push_str(&format!("labels: {line}\n"));
+        }
         text.push_str(&describe::text(&describe::facts(&fitted)));
+        if let AnyModel::Pareto(model) = &fitted.model {
+            text.push_str(&format!("\n{}\n", front::table(model).text()));
+        }
         if let Some(error) = error {
             text.push_str(&training_line(&fitted, &data.target, error));
         }
@@ -77,7 +92,7 @@ fn outcome(fitted: &Fitted, args: &TrainArgs) -> Result<Outcome> {
 
 fn hint_at_scale(data: &Dataset<'_>, args: &LearnerArgs) {
     use crate::args::KernelName::Precomputed;
-    if args.scale != ScaleName::None || args.kernel == Precomputed {
+    if args.scale != ScaleName::None || args.kernel == Some(Precomputed) {
         return;
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(&columns::describe(&data.x)) {
@@ -98,7 +113,7 @@ fn training_error(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<f64>> {
         let wrong = said.codes().iter().zip(&truth).filter(|(a, b)| a != b).count();
         return Ok(Some(wrong as f64 / sets.len() as f64));
     }
-    let answers = fitted.answer(&data.x, &Context::default())?;
+    let answers = fitted.answer_rows(data, &Context::default())?;
     folds::judge(&data.target, &answers.target, data.weights.as_deref()).map(Some)
 }
 
@@ -107,6 +122,7 @@ fn training_line(fitted: &Fitted, target: &Target, error: f64) -> String {
         _ if fitted.gatherer().is_some() => format!("training sets: {} wrong\n", number::percent(error)),
         Target::Real(_) => format!("training rows: root mean squared error {}\n", number::g(error.sqrt())),
         Target::None => format!("training rows: {} outside\n", number::percent(error)),
+        Target::Labels(_) => format!("training rows: {} of the label entries wrong\n", number::percent(error)),
         _ => format!("training rows: {} wrong\n", number::percent(error)),
     }
 }
@@ -123,11 +139,43 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
         table.row([name, value]);
     }
     let mut body = format!("<p class=\"soft\">{}: {}</p>\n", html::escape(name), html::escape(&data::in_words(data))) + &table.html();
+    if let Target::Labels(truth) = &data.target
+        && let Target::Labels(said) = fitted.answer(&data.x, &Context::default())?.target
+    {
+        let counts = LabelConfusion::new(truth, &said, data.weights.as_deref())?;
+        body.push_str(&html::section("Labels", "On the training rows, the rarest label first."));
+        body.push_str(&report::labels::table(&counts).html());
+    }
+    if let AnyModel::Boosted(model) = &fitted.model {
+        let (errors, heavy) = picture::boosting(model);
+        let captions = [
+            "Weight of the training rows that each round misses, one line per label; below one half a round counts.",
+            "Share of the weight on the heaviest tenth of the rows: how far the rounds have turned to hard rows.",
+        ];
+        let figures =
+            html::figure(&errors, "Errors over rounds.", captions[0]) + &html::figure(&heavy, "Weights over rounds.", captions[1]);
+        body.push_str(&html::cards(&figures));
+    }
+    if let AnyModel::Pareto(model) = &fitted.model {
+        body.push_str(&front::section(model));
+    }
+    if let boulevard::persist::AnyModel::FeatureInduction(model) = &fitted.model {
+        if let Some(svg) = crate::report::induce::curves(model) {
+            let caption = "Error in % on held-out rows over the number of rounds; the dashed line is the linear machine.";
+            body.push_str(&html::cards(&html::figure(&svg, "What the rules bring.", caption)));
+        }
+        body.push_str(&crate::report::induce::table(model));
+    }
     if let Some(figure) = map(fitted, data)? {
         body.push_str(&html::cards(&figure));
     }
+    if let boulevard::persist::AnyModel::MultiTaskSelection(model) = &fitted.model {
+        let bars: Vec<_> = selection::largest_switches(model, 25).into_iter().map(|(name, on)| (name, on, None)).collect();
+        let svg = picture::bars("the largest switches", &bars, |value| number::general(value, 3));
+        body.push_str(&html::figure(&svg, "What is on.", "Posterior probability of the features or kernels with the largest ones."));
+    }
     if let Target::Real(truth) = &data.target
-        && let Target::Real(said) = fitted.answer(&data.x, &Context::default())?.target
+        && let Target::Real(said) = fitted.answer_rows(data, &Context::default())?.target
     {
         let pairs: Vec<(f64, f64)> = truth.iter().copied().zip(said.iter().copied()).take(2000).collect();
         let caption = format!("On the training rows; R2 = {}.", number::g(regression::r2(truth, &said, None)?));
@@ -144,7 +192,7 @@ pub fn map(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
         Target::None => vec![1; data.len()],
         _ => return Ok(None),
     };
-    if data.x.columns() != 2 {
+    if data.x.columns() != 2 || data.tasks.is_some() {
         return Ok(None);
     }
     let points: Vec<(f64, f64)> = (0..data.len()).map(|i| (data.x.get(i, 0), data.x.get(i, 1))).collect();
@@ -164,10 +212,10 @@ pub fn map(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
 }
 
 fn support_rows(fitted: &Fitted) -> std::collections::HashSet<usize> {
-    use boulevard::persist::AnyModel;
     match &fitted.model {
         AnyModel::Svc(model) => model.machine.support.iter().copied().collect(),
         AnyModel::OneClass(model) => model.machine.support.iter().copied().collect(),
+        AnyModel::Pareto(model) => model.classifier.machine.support.iter().copied().collect(),
         _ => Default::default(),
     }
 }

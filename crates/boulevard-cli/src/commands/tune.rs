@@ -30,7 +30,12 @@ struct Cell {
 
 pub fn run(args: &TuneArgs) -> Result<Outcome> {
     let plan = Plan::new(args.method, &args.learner)?;
+    if let Recipe::Select { learner, .. } = &plan.recipe {
+        return super::tune_select::run(args, &plan, learner);
+    }
     ensure!(args.method != MethodName::OneClass, "--method one-class has no error to tune by: its data have no labels");
+    ensure!(args.method != MethodName::Boost, "--method boost chooses its widths and rounds itself: compare values of --c with evaluate");
+    ensure!(args.method != MethodName::Pareto, "--method pareto computes every C at once: compare kernels with evaluate");
     ensure!(args.learner.c.is_none() && args.learner.nu.is_none(), "tune searches --c and --nu itself: use --c-grid");
     ensure!(args.learner.gamma.is_none(), "tune searches --gamma itself: use --gamma-grid");
     ensure!(args.gamma_grid.iter().all(|gamma| gamma.is_finite() && *gamma >= 0.0), "--gamma-grid must hold numbers that are not negative");
@@ -145,9 +150,14 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
         },
         Recipe::Svr(svr) => svr.c = price,
         Recipe::OneClass(one) => one.nu = price,
+        Recipe::Select { learner, .. } => learner.c = price,
+        // A front has no price, and `run` refuses it.
+        Recipe::Pareto(_) => {}
         Recipe::Gather(gather) => gather.c = price,
         Recipe::LinearSvc(svc) => svc.c = price,
         Recipe::LinearSvr(svr) => svr.c = price,
+        Recipe::Boosted(boosted) => boosted.c = price,
+        Recipe::Induce(induce) => induce.c = price,
     }
     if let Some(gamma) = gamma {
         let kernel = plan.kernel().clone().with_gamma(gamma);
@@ -215,6 +225,7 @@ fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Contex
             Recipe::Svc(svc) => svc.calibrate = false,
             Recipe::Gather(gather) => gather.calibrate = false,
             Recipe::LinearSvc(svc) => svc.calibrate = false,
+            Recipe::Induce(induce) => induce.calibrate = false,
             _ => {}
         }
         plan

@@ -9,7 +9,7 @@ pub fn kernel(args: &LearnerArgs) -> Kernel {
     let gamma = args.gamma.unwrap_or(Gamma::SCALE);
     // A multiquadric with constant 0 is a cone or a pole: 1 is the usual choice.
     let (coef0, offset) = (args.coef0.unwrap_or(0.0), args.coef0.unwrap_or(1.0));
-    match args.kernel {
+    match args.kernel.unwrap_or_default() {
         KernelName::Linear => Kernel::Linear,
         KernelName::Poly => Kernel::Poly { degree: args.degree.unwrap_or(3), gamma, coef0 },
         KernelName::Rbf => Kernel::Rbf { gamma },
@@ -26,7 +26,7 @@ pub fn kernel(args: &LearnerArgs) -> Kernel {
 /// Flags given that the chosen kernel does not have, with those that do.
 pub fn misplaced(args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
     use KernelName::{Epanechnikov, InverseMultiquadric, Linear, Multiquadric, Poly, Precomputed, Sigmoid};
-    let name = args.kernel;
+    let name = args.kernel.unwrap_or_default();
     let facts = [
         (args.gamma.is_some(), !matches!(name, Linear | Precomputed), "gamma", "kernels other than linear and precomputed"),
         (args.degree.is_some(), matches!(name, Poly | Epanechnikov), "degree", "--kernel poly and epanechnikov"),

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use boulevard::svm::{Multiclass, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 
 use super::kernel::{self, kernel};
-use super::{Recipe, linear};
-use crate::args::{KernelName, LearnerArgs, MethodName, MulticlassName};
+use super::{Recipe, induce, linear};
+use crate::args::{LearnerArgs, MethodName, MulticlassName};
 
 /// The learner for a method.
 pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
@@ -34,6 +34,10 @@ pub fn recipe(method: MethodName, args: &LearnerArgs) -> Result<Recipe> {
         MethodName::OneClass => Recipe::OneClass(OneClass { kernel: kernel.clone(), nu, solver }),
         MethodName::Gather => super::gather::recipe(args),
         MethodName::Linear => return linear::recipe(args),
+        MethodName::Induce => return induce::recipe(args, kernel),
+        MethodName::Select => bail!("--method select is not a kernel machine"),
+        MethodName::Boost => return super::boost::recipe(args, solver),
+        MethodName::Pareto => return super::pareto::recipe(args),
     })
 }
 
@@ -58,27 +62,42 @@ pub fn multiclass(args: &LearnerArgs) -> Multiclass {
     }
 }
 
-/// Flags given that the method does not have, with those that do.
-pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, &'static str)> {
-    use MethodName::{Gather, Linear, NuSvc, NuSvr, OneClass, Svc, Svr};
-    let (linear, classifies) = (method == Linear, matches!(method, Svc | NuSvc | Linear | Gather));
-    let kernel = args.kernel != KernelName::Rbf || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
-    let facts = [
-        (args.c.is_some(), matches!(method, Svc | Svr | NuSvr | Linear | Gather), "c", "svc, svr, nu-svr, linear and gather"),
-        (args.nu.is_some(), matches!(method, NuSvc | NuSvr | OneClass), "nu", "nu-svc, nu-svr and one-class"),
-        (args.epsilon.is_some(), matches!(method, Svr | Linear), "epsilon", "svr and linear"),
-        (args.class_weight.is_some(), classifies, "class-weight", "svc, nu-svc, linear and gather"),
-        (args.multiclass.is_some(), matches!(method, Svc | NuSvc | Gather), "multiclass", "svc, nu-svc and gather"),
-        (args.loss.is_some(), linear, "loss", "linear"),
-        (args.penalty.is_some(), linear, "penalty", "linear"),
-        (args.intercept_scaling.is_some(), linear, "intercept-scaling", "linear"),
-        (kernel, !linear, "kernel (with gamma, degree, coef0)", "the kernel machines"),
-        (args.cache_size.is_some(), !linear, "cache-size", "the kernel machines"),
-        (args.max_iter.is_some(), !linear, "max-iter", "the kernel machines; --max-time limits any fit"),
-        (args.no_shrinking, !linear, "no-shrinking", "the kernel machines"),
-        (args.no_polish, !linear, "no-polish", "the kernel machines"),
-        (args.calibrate, classifies, "calibrate", "svc, nu-svc, linear and gather"),
+/// Flags given that the method does not have, with the methods that do.
+pub fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
+    use MethodName::{Boost, Gather, Induce, Linear, NuSvc, NuSvr, OneClass, Pareto, Select, Svc, Svr};
+    let machines: &[MethodName] = &[Svc, NuSvc, Svr, NuSvr, OneClass];
+    let kernel = args.kernel.is_some() || args.gamma.is_some() || args.degree.is_some() || args.coef0.is_some();
+    let facts: [(bool, &'static str, &[&[MethodName]]); 17] = [
+        (args.c.is_some(), "c", &[&[Svc, Svr, NuSvr, Linear], &[Gather, Induce, Select, Boost]]),
+        (args.nu.is_some(), "nu", &[&[NuSvc, NuSvr, OneClass]]),
+        (args.epsilon.is_some(), "epsilon", &[&[Svr, Linear], &[Select]]),
+        (args.class_weight.is_some(), "class-weight", &[&[Svc, NuSvc, Linear], &[Gather, Induce, Boost]]),
+        (args.bias.is_some(), "bias", &[&[Select], &[Pareto]]),
+        (args.sampling.is_some(), "sampling", &[&[Induce, Boost]]),
+        (args.preset.is_some(), "preset", &[&[Induce, Boost]]),
+        (args.multiclass.is_some(), "multiclass", &[&[Svc, NuSvc, Gather]]),
+        (args.loss.is_some(), "loss", &[&[Linear]]),
+        (args.penalty.is_some(), "penalty", &[&[Linear]]),
+        (args.intercept_scaling.is_some(), "intercept-scaling", &[&[Linear]]),
+        // Boosting says itself what it has instead.
+        (kernel && method != Boost, "kernel (with gamma, degree, coef0)", &[machines, &[Gather, Induce, Pareto]]),
+        (args.cache_size.is_some(), "cache-size", &[machines, &[Gather, Boost, Pareto]]),
+        (args.max_iter.is_some(), "max-iter", &[machines, &[Gather, Select], &[Boost, Pareto]]),
+        (args.no_shrinking, "no-shrinking", &[machines, &[Gather, Boost]]),
+        (args.no_polish, "no-polish", &[machines, &[Gather, Boost]]),
+        (args.calibrate, "calibrate", &[&[Svc, NuSvc, Linear], &[Gather, Induce, Select, Boost, Pareto]]),
     ];
-    let own = facts.iter().filter(|(given, fits, ..)| *given && !fits).map(|(.., flag, belongs)| (*flag, *belongs));
-    own.chain(super::gather::misplaced(method, args)).collect()
+    let belongs = |groups: &[&[MethodName]]| {
+        let of = |group: &[MethodName]| -> Vec<String> {
+            if *group == *machines {
+                return vec!["the kernel machines".into()];
+            }
+            group.iter().map(|method| method.text().to_owned()).collect()
+        };
+        let mut names: Vec<String> = groups.iter().flat_map(|group| of(group)).collect();
+        let last = names.pop().unwrap_or_default();
+        if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
+    };
+    let fits = |groups: &[&[MethodName]]| groups.iter().any(|group| group.contains(&method));
+    facts.iter().filter(|(given, _, groups)| *given && !fits(groups)).map(|(_, flag, groups)| (*flag, belongs(groups))).collect()
 }

@@ -2,22 +2,33 @@
 //!
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
+mod boost;
 mod gather;
+mod induce;
 mod kernel;
 mod linear;
 mod machine;
+mod pareto;
+pub mod select;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
-use boulevard::kernel::Kernel;
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::boosted::BoostedSvc;
+use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::methods::multi_sample::MultiSample;
+use boulevard::methods::multitask_selection::MultiTaskSelection;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
 use crate::model::Fitted;
+
+/// The kernel of methods that choose its width themselves.
+static GAUSSIAN: Kernel = Kernel::Rbf { gamma: Gamma::SCALE };
 
 /// A learner with parameters that were checked.
 #[derive(Clone, Debug)]
@@ -28,6 +39,10 @@ pub enum Recipe {
     Gather(MultiSample),
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
+    Induce(Box<FeatureInduction>),
+    Select { learner: MultiTaskSelection, regression: bool },
+    Boosted(BoostedSvc),
+    Pareto(ParetoSvc),
 }
 
 /// What to learn with: a recipe and what happens to the columns first.
@@ -41,7 +56,7 @@ pub struct Plan {
 impl Plan {
     /// Checks the flags for one method.
     pub fn new(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let misplaced = machine::misplaced(method, args);
+        let misplaced = misplaced(method, args);
         if let Some((flag, belongs)) = misplaced.first() {
             bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", method.text());
         }
@@ -50,7 +65,7 @@ impl Plan {
 
     /// Plans for several methods. A flag must apply to at least one of them.
     pub fn several(methods: &[MethodName], args: &LearnerArgs) -> Result<Vec<Self>> {
-        let all: Vec<_> = methods.iter().map(|&method| machine::misplaced(method, args)).collect();
+        let all: Vec<_> = methods.iter().map(|&method| misplaced(method, args)).collect();
         if let Some((first, rest)) = all.split_first()
             && let Some((flag, belongs)) = first.iter().find(|item| rest.iter().all(|other| other.contains(item)))
         {
@@ -61,7 +76,10 @@ impl Plan {
     }
 
     fn lenient(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let recipe = machine::recipe(method, args)?;
+        let recipe = match method {
+            MethodName::Select => Recipe::Select { learner: select::learner(args)?, regression: args.regression },
+            _ => machine::recipe(method, args)?,
+        };
         let scaling = match args.scale {
             ScaleName::None => None,
             ScaleName::Standard => Some(Scaling::Standard),
@@ -78,19 +96,28 @@ impl Plan {
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
         match self.recipe {
-            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Gather(_) => TargetKind::Classes,
+            // Named labels and files that have several make a label matrix of their own.
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Gather(_) | Recipe::Induce(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => {
+                TargetKind::Classes
+            }
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
+            Recipe::Select { regression: true, .. } => TargetKind::Real,
+            Recipe::Select { .. } => TargetKind::Classes,
         }
     }
 
+    /// The kernel of a kernel machine; methods that have none, or several, say `linear`, which asks nothing of the data.
     pub fn kernel(&self) -> &Kernel {
         match &self.recipe {
             Recipe::Svc(svc) => &svc.kernel,
             Recipe::Svr(svr) => &svr.kernel,
             Recipe::OneClass(one) => &one.kernel,
+            Recipe::Induce(induce) => &induce.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
+            Recipe::Boosted(_) => &GAUSSIAN,
+            Recipe::Pareto(front) => &front.kernel,
             Recipe::Gather(gather) => &gather.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => &Kernel::Linear,
         }
     }
 
@@ -100,8 +127,11 @@ impl Plan {
             Recipe::Svc(svc) => &mut svc.kernel,
             Recipe::Svr(svr) => &mut svr.kernel,
             Recipe::OneClass(one) => &mut one.kernel,
+            Recipe::Induce(induce) => &mut induce.kernel,
+            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
+            Recipe::Boosted(_) => return None,
+            Recipe::Pareto(front) => &mut front.kernel,
             Recipe::Gather(gather) => &mut gather.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) => return None,
         })
     }
 
@@ -115,6 +145,21 @@ impl Plan {
         let scaled = Dataset { x: apply(&scaler, &data.x)?, ..data.clone() };
         Ok(Fitted { model: self.recipe.fit(&scaled, context)?, scaler: Some(scaler) })
     }
+}
+
+/// Flags given that the method does not have, with those that do.
+fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
+    let mut all = machine::misplaced(method, args);
+    all.extend(gather::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    all.extend(select::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    if method != MethodName::Induce {
+        all.extend(induce::given(&args.induce).into_iter().map(|flag| (flag, "induce".to_owned())));
+    }
+    if method != MethodName::Boost {
+        all.extend(boost::given(&args.boost).into_iter().map(|flag| (flag, "boost".to_owned())));
+    }
+    all.extend(pareto::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
+    all
 }
 
 /// The scaled table. A sparse one whose zeros move becomes dense: the user asked for it, and the file was read whole.
@@ -131,6 +176,10 @@ impl Recipe {
             Self::Gather(gather) => gather.validate(),
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
+            Self::Induce(induce) => induce.validate(),
+            Self::Select { learner, .. } => learner.validate(),
+            Self::Boosted(boosted) => boosted.validate(),
+            Self::Pareto(front) => front.validate(),
         }
     }
 
@@ -142,6 +191,10 @@ impl Recipe {
             Self::Gather(gather) => gather.fit_in(data, context)?.into(),
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
+            Self::Induce(induce) => induce.fit_in(data, context)?.into(),
+            Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
+            Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
+            Self::Pareto(front) => front.fit_in(data, context)?.into(),
         })
     }
 }

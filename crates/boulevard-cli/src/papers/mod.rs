@@ -4,7 +4,11 @@
 //! the published numbers and writes the results.
 
 mod esvm;
+mod evo;
 pub mod ida;
+mod induction;
+mod med;
+mod sab;
 mod state;
 
 use std::path::Path;
@@ -17,7 +21,29 @@ pub use state::State;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
-    vec![esvm::TABLE_1, esvm::FIGURE_2, esvm::TABLE_2, esvm::TABLE_3, esvm::TABLE_4, esvm::FIGURE_3]
+    vec![
+        esvm::TABLE_1,
+        esvm::FIGURE_2,
+        esvm::TABLE_2,
+        esvm::TABLE_3,
+        esvm::TABLE_4,
+        esvm::FIGURE_3,
+        evo::FIGURE_1,
+        induction::TABLE_2,
+        induction::TABLE_3,
+        induction::FIGURE_2,
+        med::FIGURE_1,
+        med::FIGURE_2,
+        med::FIGURE_3,
+        med::FIGURE_4,
+        sab::TABLE_1,
+        sab::FIGURE_1,
+    ]
+}
+
+/// Pictures of one row, for tables that stand for a figure.
+pub fn figures(spec: &Spec, bench: &Bench<'_>, row: &str) -> Result<String> {
+    if spec.name == evo::FIGURE_1.name { evo::figures(bench, row) } else { Ok(String::new()) }
 }
 
 /// A table that can be regenerated.

@@ -8,8 +8,8 @@ use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
 use serde_json::{Value, json};
 
-use super::linear;
 use super::number::{g, seconds};
+use super::{boosted, front, induce, linear, selection};
 use crate::model::{Fitted, listed};
 
 /// A named fact, in the order to be read.
@@ -73,6 +73,10 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         AnyModel::MultiSample(model) => gathered(model),
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
+        AnyModel::FeatureInduction(model) => induce::facts(model),
+        AnyModel::MultiTaskSelection(model) => selection::facts(model),
+        AnyModel::Boosted(model) => boosted::facts(model),
+        AnyModel::Pareto(model) => front::facts(model),
         other => vec![("kind", other.kind().to_owned())],
     };
     let names = fitted.model.feature_names().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -148,7 +152,7 @@ fn fit(report: &FitReport) -> Vec<Fact> {
     ]
 }
 
-fn solver(settings: &SolverSettings) -> Vec<Fact> {
+pub(super) fn solver(settings: &SolverSettings) -> Vec<Fact> {
     vec![("tolerance", g(settings.tolerance))]
 }
 
@@ -162,7 +166,7 @@ pub fn stop(stop: StopReason) -> &'static str {
     }
 }
 
-fn share(part: usize, whole: usize) -> String {
+pub fn share(part: usize, whole: usize) -> String {
     if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }
 }
 
@@ -210,10 +214,23 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::MultiSample(m) => (json!(m.parameters), json!(m.single.machine.kernel), json!(m.classes), Value::Null),
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
+        AnyModel::FeatureInduction(m) => (json!(m.parameters), json!(m.parameters.kernel), json!(m.classes), Value::Null),
+        AnyModel::MultiTaskSelection(m) => (json!(m.parameters), json!(m.kernels), json!(m.outputs), Value::Null),
+        AnyModel::Boosted(m) => {
+            (json!(m.parameters), json!(m.machines.iter().map(|one| &one.kernel).collect::<Vec<_>>()), json!(m.names), Value::Null)
+        }
+        AnyModel::Pareto(m) => (json!(m.parameters), json!(m.kernel), json!(m.classes), json!(m.classifier.support_counts)),
         _ => (Value::Null, Value::Null, Value::Null, Value::Null),
     };
-    json!({
+    let rules = if let AnyModel::FeatureInduction(m) = &fitted.model { induce::json(m) } else { Value::Null };
+    let ensembles = match &fitted.model {
+        AnyModel::Boosted(model) => boosted::json(model),
+        _ => Value::Null,
+    };
+    let mut value = json!({
+        "ensembles": ensembles,
         "kind": fitted.model.kind(),
+        "induced": rules,
         "parameters": parameters,
         "kernel": kernel,
         "classes": classes,
@@ -223,5 +240,9 @@ pub fn json(fitted: &Fitted) -> Value {
         "support_vectors": fitted.support(),
         "support_per_class": support,
         "fit": json!(report),
-    })
+    });
+    if let AnyModel::Pareto(model) = &fitted.model {
+        value["front"] = front::json(model);
+    }
+    value
 }

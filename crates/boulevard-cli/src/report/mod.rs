@@ -1,10 +1,15 @@
 //! What people and machines read: text tables, numbers, JSON, and HTML pages with pictures.
 
+mod boosted;
 pub mod describe;
+pub mod front;
 pub mod html;
+pub mod induce;
+pub mod labels;
 mod linear;
 pub mod number;
 pub mod picture;
+pub mod selection;
 pub mod table;
 
 use std::io::{ErrorKind, Write};

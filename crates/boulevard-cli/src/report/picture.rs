@@ -90,6 +90,41 @@ pub fn agreement(label: &str, pairs: &[(f64, f64)]) -> String {
     svg + "</svg>"
 }
 
+/// Lines over a common axis, each with its name at its end, and a dashed level.
+pub fn lines(label: &str, lines: &[(String, Vec<(f64, f64)>)], level: Option<f64>) -> String {
+    let mut all: Vec<(f64, f64)> = lines.iter().flat_map(|(_, points)| points.iter().copied()).collect();
+    all.extend(level.map(|level| (0.0, level)));
+    all.push((0.0, 0.0));
+    let window = Window::around(&all);
+    let mut svg = open(label);
+    if let Some(level) = level {
+        let ((x1, y), (x2, _)) = (window.place((window.x.0, level)), window.place((window.x.1, level)));
+        let _ = write!(
+            svg,
+            "<line x1=\"{x1:.1}\" y1=\"{y:.1}\" x2=\"{x2:.1}\" y2=\"{y:.1}\" stroke=\"var(--soft)\" stroke-dasharray=\"5 4\"/>"
+        );
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"11\" fill=\"var(--soft)\">linear {level:.1}</text>",
+            x2 - 4.0,
+            y - 4.0
+        );
+    }
+    for (place, (name, points)) in lines.iter().enumerate() {
+        let path: Vec<String> = points.iter().map(|&p| window.place(p)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let color = place % 4;
+        let _ = write!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c{color})\" stroke-width=\"1.6\"/>", path.join(" "));
+        let at = 16.0 + 14.0 * place as f64;
+        let _ = write!(
+            svg,
+            "<text x=\"{}\" y=\"{at}\" text-anchor=\"end\" font-size=\"12\" fill=\"var(--c{color})\">{}</text>",
+            SIZE - 6.0,
+            super::html::escape(name)
+        );
+    }
+    svg + "</svg>"
+}
+
 /// A line through points, from zero up, with both axes named.
 pub fn curve(label: &str, points: &[(f64, f64)], across: &str, up: &str) -> String {
     let mut window = Window::around(points);
@@ -145,4 +180,127 @@ pub fn bars(label: &str, items: &[(String, f64, Option<f64>)], show: impl Fn(f64
         let _ = write!(svg, "<text x=\"{end:.1}\" y=\"{}\" font-size=\"12\" fill=\"var(--soft)\">{}</text>", y + 13.0, show(*value));
     }
     svg + "</svg>"
+}
+
+/// Two pictures of an ensemble per label over its rounds: the errors, and the weight on the heaviest tenth of the rows.
+pub fn boosting(model: &boulevard::methods::boosted::BoostedModel) -> (String, String) {
+    let heaviest = |weights: &Vec<f64>| {
+        let mut sorted = weights.clone();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        sorted[..sorted.len().div_ceil(10)].iter().sum::<f64>()
+    };
+    let errors: Vec<Vec<f64>> = model.labels.iter().map(|label| label.rounds.iter().map(|round| round.error).collect()).collect();
+    let heavy: Vec<Vec<f64>> = model.labels.iter().map(|label| label.weights().iter().map(heaviest).collect()).collect();
+    (rounds("error of every round", &errors, 0.5), rounds("weight of the heaviest tenth of the rows", &heavy, 1.0))
+}
+
+/// One line per series over 0, 1, 2, ..., values from 0 to `top`.
+fn rounds(label: &str, series: &[Vec<f64>], top: f64) -> String {
+    let longest = series.iter().map(Vec::len).max().unwrap_or(0).max(2) as f64 - 1.0;
+    let window = Window { x: (-0.05 * longest, 1.05 * longest), y: (-0.03 * top, 1.03 * top) };
+    let mut svg = open(label);
+    for level in [0.0, 0.5 * top, top] {
+        let (_, y) = window.place((0.0, level));
+        let _ = write!(
+            svg,
+            "<line x1=\"0\" x2=\"{SIZE}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"var(--line)\"/>\
+             <text x=\"2\" y=\"{:.1}\" font-size=\"10\" fill=\"var(--soft)\">{level}</text>",
+            y - 3.0
+        );
+    }
+    for (i, values) in series.iter().enumerate() {
+        let points: Vec<String> = values
+            .iter()
+            .enumerate()
+            .map(|(x, &y)| {
+                let (x, y) = window.place((x as f64, y.min(top)));
+                format!("{x:.1},{y:.1}")
+            })
+            .collect();
+        let _ = write!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c{})\" stroke-width=\"2\"/>", points.join(" "), i % 4);
+    }
+    svg + "</svg>"
+}
+
+/// A line through points.
+pub struct Curve {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
+    /// Which of the page's four colors.
+    pub color: usize,
+    pub dashed: bool,
+}
+
+/// A point worth a name.
+pub struct Spot {
+    pub at: (f64, f64),
+    pub name: String,
+}
+
+/// Curves with names below, spots with numbers, and vertical lines with names.
+pub fn curves(label: &str, all: &[Curve], spots: &[Spot], lines: &[(f64, String)], x_name: &str, y_name: &str) -> String {
+    const LINE: f64 = 16.0;
+    let escape = super::html::escape;
+    let window = Window::around(&all.iter().flat_map(|curve| curve.points.iter().copied()).collect::<Vec<_>>());
+    let text = "font-size=\"12\" fill=\"var(--soft)\"";
+    let below = 22.0 + LINE * (all.len() + spots.len() + lines.len()) as f64;
+    let mut svg = format!("<svg viewBox=\"0 0 {SIZE} {}\" role=\"img\" aria-label=\"{}\">", SIZE + below, escape(label));
+    let _ = write!(svg, "<rect width=\"{SIZE}\" height=\"{SIZE}\" fill=\"none\" stroke=\"var(--line)\"/>");
+    for (x, _) in lines {
+        let (x, _) = window.place((*x, window.y.0));
+        let _ = write!(svg, "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"0\" y2=\"{SIZE}\" stroke=\"var(--soft)\" stroke-dasharray=\"2 3\"/>");
+    }
+    for curve in all {
+        let path: Vec<String> = curve.points.iter().map(|&at| window.place(at)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let dash = if curve.dashed { " stroke-dasharray=\"5 3\"" } else { "" };
+        let _ = write!(
+            svg,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c{})\" stroke-width=\"1.6\"{dash}/>",
+            path.join(" "),
+            curve.color % 4
+        );
+    }
+    for (number, spot) in spots.iter().enumerate() {
+        let (x, y) = window.place(spot.at);
+        let _ = write!(
+            svg,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\" fill=\"none\" stroke=\"var(--ink)\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" fill=\"var(--ink)\">{}</text>",
+            x + 6.0,
+            y - 5.0,
+            number + 1
+        );
+    }
+    // The range of each axis at its ends; names in the corner.
+    let g = |value: f64| super::number::general(value, 3);
+    let _ = write!(svg, "<text x=\"4\" y=\"14\" {text}>{} {}</text>", g(window.y.1), escape(y_name));
+    let _ = write!(svg, "<text x=\"4\" y=\"{}\" {text}>{}</text>", SIZE - 5.0, g(window.y.0));
+    let _ = write!(
+        svg,
+        "<text x=\"{SIZE}\" y=\"{}\" text-anchor=\"end\" {text}>{} to {}: {}</text>",
+        SIZE + 14.0,
+        g(window.x.0),
+        g(window.x.1),
+        escape(x_name)
+    );
+    let mut y = SIZE + 14.0;
+    let mut legend = |mark: String, name: &str| {
+        y += LINE;
+        format!("{}<text x=\"34\" y=\"{y}\" {text}>{}</text>", mark.replace("{y}", &format!("{}", y - 4.0)), escape(name))
+    };
+    let mut words = String::new();
+    for curve in all {
+        let dash = if curve.dashed { " stroke-dasharray=\"5 3\"" } else { "" };
+        let mark =
+            format!("<line x1=\"4\" x2=\"28\" y1=\"{{y}}\" y2=\"{{y}}\" stroke=\"var(--c{})\" stroke-width=\"2\"{dash}/>", curve.color % 4);
+        words.push_str(&legend(mark, &curve.name));
+    }
+    for (number, spot) in spots.iter().enumerate() {
+        words.push_str(&legend(String::new(), &format!("{}: {}", number + 1, spot.name)));
+    }
+    for (_, name) in lines {
+        let mark = "<line x1=\"4\" x2=\"28\" y1=\"{y}\" y2=\"{y}\" stroke=\"var(--soft)\" stroke-dasharray=\"2 3\"/>".to_owned();
+        words.push_str(&legend(mark, name));
+    }
+    svg + &words + "</svg>"
 }

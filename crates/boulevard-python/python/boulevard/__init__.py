@@ -11,23 +11,33 @@ True
 """
 
 from . import datasets, exceptions, kernels, model_selection
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
+from ._induction import FeatureInducer, FeatureInductionClassifier
 from ._multi_sample import MultiSampleClassifier
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
+from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
+from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
 
 __all__ = [
     "SVC",
     "SVR",
+    "BoostedSVC",
+    "FeatureInducer",
+    "FeatureInductionClassifier",
     "MultiSampleClassifier",
     "LinearSVC",
     "LinearSVR",
+    "MultiTaskSelectionClassifier",
+    "MultiTaskSelectionRegressor",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "ParetoSVC",
     "__version__",
     "datasets",
     "exceptions",
@@ -35,6 +45,9 @@ __all__ = [
     "load",
     "model_selection",
     "plot",
+    "selection_path",
+    "selection_search",
+    "transfer_report",
 ]
 
 

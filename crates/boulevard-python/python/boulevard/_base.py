@@ -157,12 +157,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _run(self, kind, parameters, X, y, names, weights, original):
         """Fits; stores the model, what all fits report, and raises what stopped the fit."""
-        listeners = []
-        if self.verbose:
-            listeners.append(_progress.Line(type(self).__name__))
-        if "_skl_callbacks" in self.__dict__:
-            listeners.append(_progress.Callbacks(self, *original))
-        listener = _progress.Several(listeners) if listeners else None
+        listener = self._listener(original)
         try:
             features = self.feature_names_in_.tolist() if "feature_names_in_" in self.__dict__ else None
             limits = (count_threads(self.n_jobs), self.max_time, self.memory_limit, listener)
@@ -172,6 +167,19 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             if not callable(getattr(self, "kernel", None)):
                 self._read_anything(*original, reset=True, needs_y=y is not None)
             raise
+        return self._keep(model, listener), raised
+
+    def _listener(self, original):
+        """Who is told about progress, if anybody."""
+        listeners = []
+        if self.verbose:
+            listeners.append(_progress.Line(type(self).__name__))
+        if "_skl_callbacks" in self.__dict__:
+            listeners.append(_progress.Callbacks(self, *original))
+        return _progress.Several(listeners) if listeners else None
+
+    def _keep(self, model, listener=None):
+        """Stores a fitted model and what all fits report; returns its parts."""
         parts = model.parts()
         self._native = model
         self.objective_ = parts["objective"]
@@ -181,7 +189,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         if listener is not None:
             steps = parts["iterations"]
             listener.finish(parts["status"], int(np.sum(steps)), parts["gap"])
-        return parts, raised
+        return parts
 
     def _call(self, kind, parameters, X, y, names, weights, features, limits):
         """The call itself; estimators with other columns than these override it."""

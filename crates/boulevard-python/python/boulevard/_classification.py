@@ -208,7 +208,8 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelEstimator):
 
     def _linear_weights(self):
         dual, vectors = self.dual_coef_, self.support_vectors_
-        if dual.shape[0] == 1:
+        if dual.shape[0] == 1 or dual.shape[0] == len(self.classes_):
+            # One machine, or one per class against the rest (a point of a front).
             return safe_sparse_dot(dual, vectors)
         if sp.issparse(dual):
             dual = dual.toarray()

@@ -5,12 +5,15 @@ import os
 
 import numpy as np
 
-from . import _core
+from . import _core, _selection
+from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
+from ._induction import FeatureInductionClassifier
 from ._kernel_estimator import KERNELS
 from ._multi_sample import MultiSampleClassifier
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
+from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
 from .exceptions import FileFormatError
 
@@ -43,6 +46,12 @@ def load(path):
     """
     model = _core.Model.load(os.fspath(path))
     given = json.loads(model.parameters)
+    if model.kind == "multitask_selection":
+        return _selection.from_native(model, given, _labels)
+    if model.kind == "boosted":
+        return BoostedSVC._from_native(model, given, _labels(model.classes))
+    if model.kind == "pareto":
+        return ParetoSVC._from_native(model, given, _labels(model.classes))
     estimator = _estimator(model.kind, given, path)
     parts = model.parts()
     estimator._native = model
@@ -57,7 +66,7 @@ def load(path):
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
     if model.classes is not None:
         estimator.classes_ = _labels(model.classes)
-    if model.kind == "svc":
+    if model.kind in ("svc", "feature_induction"):
         estimator.class_weight_ = _class_weights(model.classes, given["class_weight"])
     estimator._take(parts)
     return estimator
@@ -65,6 +74,8 @@ def load(path):
 
 def _estimator(kind, given, path):
     """An unfitted estimator with the file's parameters."""
+    if kind == "feature_induction":
+        return _inducing(given, path)
     if kind in ("linear_svc", "linear_svr"):
         return _linear(kind, given)
     kernel, solver = dict(given["kernel"]), given["solver"]
@@ -98,6 +109,27 @@ def _estimator(kind, given, path):
     if kind == "one_class":
         return OneClassSVM(nu=given["nu"], **parameters)
     raise FileFormatError(f"{os.fspath(path)}: models of kind {kind!r} cannot be used from Python yet")
+
+
+def _inducing(given, path):
+    kernel = dict(given["kernel"])
+    name = kernel.pop("type")
+    if name not in KERNELS:
+        raise FileFormatError(f"{os.fspath(path)}: kernel {name!r} has no name in the Python package")
+    count, depth = given["n_induced"], given["max_depth"]
+    same = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset calibrate"
+    return FeatureInductionClassifier(
+        C=given["c"],
+        n_induced=count if count == "auto" else count["exactly"],
+        max_depth={"auto": "auto", "unlimited": None}[depth] if isinstance(depth, str) else depth["at_most"],
+        class_weight=_given_weights(given["class_weight"]),
+        kernel=name,
+        kernel_C=given["kernel_c"],
+        tol=given["tolerance"],
+        random_state=given["seed"],
+        **kernel,
+        **{key: given[key] for key in same.split()},
+    )
 
 
 def _linear(kind, given):

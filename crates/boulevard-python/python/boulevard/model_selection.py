@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _core
 from ._base import count_threads, seed_of
 from ._classification import SVC
-from ._kernel_estimator import class_names
+from ._kernel_estimator import class_names, read_weights
 from ._regression import SVR
 from ._set_selection import set_scorer, tune_sets
 from .exceptions import DataError
@@ -117,7 +117,7 @@ def tune(
     work._check_parameters()
     original = (X, y)
     X, y = work._read_training(X, y)
-    weights = work._read_weights(sample_weight, X)
+    weights = read_weights(sample_weight, X)
     parameters = {"kernel": work._kernel(), "solver": work._solver()}
     names = None
     if is_classifier(work):

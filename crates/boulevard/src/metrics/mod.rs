@@ -8,7 +8,7 @@ mod hypervolume;
 pub mod multilabel;
 pub mod pareto;
 pub mod regression;
-mod special;
+pub(crate) mod special;
 
 use std::borrow::Cow;
 

@@ -56,7 +56,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 }
 
 /// The complementary error function, for x >= 0: its Taylor series near zero, a continued fraction in the tail.
-pub(super) fn erfc(x: f64) -> f64 {
+pub(crate) fn erfc(x: f64) -> f64 {
     if x < 2.5 {
         let (mut term, mut sum, mut n) = (x, x, 0.0);
         while f64::abs(term) > 1e-18 * f64::abs(sum) {

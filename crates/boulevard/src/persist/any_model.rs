@@ -5,7 +5,11 @@ use std::path::Path;
 use super::native::{self, Stored};
 use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
+use crate::methods::boosted::BoostedModel;
+use crate::methods::feature_induction::FeatureInductionModel;
 use crate::methods::multi_sample::MultiSampleModel;
+use crate::methods::multitask_selection::MultiTaskSelectionModel;
+use crate::methods::pareto::ParetoModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
 
 /// Makes [`AnyModel`] and each model's `save` and `load` from one list.
@@ -107,6 +111,14 @@ any_model! {
     LinearSvc(LinearSvcModel),
     /// A linear regressor.
     LinearSvr(LinearSvrModel),
+    /// A linear machine with induced rules.
+    FeatureInduction(FeatureInductionModel),
+    /// Multi-task feature or kernel selection.
+    MultiTaskSelection(MultiTaskSelectionModel),
+    /// A boosted classifier.
+    Boosted(BoostedModel),
+    /// A front of classifiers.
+    Pareto(ParetoModel),
     /// A model of scaled columns, with the scaler.
     Scaled(ScaledModel),
 }

@@ -79,12 +79,12 @@ impl Stored for LinearSvrModel {
     }
 }
 
-fn write_machine(machine: &LinearMachine, arrays: &mut ArrayWriter) {
+pub(super) fn write_machine(machine: &LinearMachine, arrays: &mut ArrayWriter) {
     arrays.put_f64("weights".into(), vec![machine.outputs(), machine.features], &machine.weights);
     arrays.put_f64("biases".into(), vec![machine.outputs()], &machine.biases);
 }
 
-fn read_machine(arrays: &ArrayReader<'_>) -> Result<LinearMachine> {
+pub(super) fn read_machine(arrays: &ArrayReader<'_>) -> Result<LinearMachine> {
     let (weights, [_, features]) = arrays.table_f64("weights")?;
     Ok(LinearMachine { weights, biases: arrays.list_f64("biases")?, features })
 }

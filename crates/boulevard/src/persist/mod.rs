@@ -16,11 +16,15 @@
 
 mod any_model;
 mod arrays;
+mod boosted;
+mod induction;
 pub mod libsvm_text;
 mod linear;
 mod machine;
 mod multi_sample;
+mod multitask_selection;
 mod native;
+mod pareto;
 mod records;
 mod scaled;
 

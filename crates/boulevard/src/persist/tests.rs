@@ -6,6 +6,8 @@ use super::*;
 use crate::data::{Categories, Dataset, Matrix, generate};
 use crate::error::Result;
 use crate::kernel::{Custom, Kernel, KernelFunction};
+use crate::methods::feature_induction::{Amount, Depth, FeatureInduction};
+use crate::methods::pareto::{Bias, ParetoModel, ParetoSvc};
 use crate::svm::*;
 
 fn three_classes() -> Dataset<'static> {
@@ -51,7 +53,17 @@ fn models() -> Vec<AnyModel> {
     let gram: Vec<f64> = (0..20).flat_map(|i| (0..20).map(move |j| (-0.1 * f64::powi(f64::from(i - j), 2)).exp())).collect();
     let square = Dataset::classes(Matrix::dense(gram, 20, 20).unwrap(), Categories::from_names(&["p", "q"].repeat(10)));
     models.push(Svc { kernel: Kernel::Precomputed, ..Svc::default() }.fit(&square).unwrap().into());
+    let front = ParetoSvc { n_points: 4, calibrate: true, seed: u64::MAX, ..ParetoSvc::default() };
+    models.push(front.fit(&data).unwrap().into());
+    models.push(front.fit(&Dataset { x: data.x.to_sparse(), ..data.clone() }).unwrap().into());
+    models.push(ParetoSvc { kernel: Kernel::Precomputed, bias: Bias::Objective, ..front }.fit(&square).unwrap().into());
     models.push(small().into());
+    let induce = FeatureInduction { n_induced: Amount::Exactly(4), calibrate: true, ..FeatureInduction::default() };
+    models.push(induce.fit(&data).unwrap().into());
+    models.push(FeatureInduction { kernel: Kernel::rbf(0.2), max_depth: Depth::AtMost(2), ..induce.clone() }.fit(&data).unwrap().into());
+    models.push(
+        FeatureInduction { max_induced: 6, calibrate: false, ..FeatureInduction::default() }.fit(&generate::banana(60, 1)).unwrap().into(),
+    );
     models
 }
 
@@ -162,6 +174,27 @@ fn inconsistent_models_are_neither_written_nor_read() {
         assert!(message.contains(expected), "{message}");
     }
     assert!(forged(|m| m.parameters.class_weight = ClassWeight::Given(vec![("a".into(), f64::NAN)])).is_err());
+}
+
+#[test]
+fn inconsistent_fronts_are_neither_written_nor_read() {
+    let model = ParetoSvc { n_points: 4, ..ParetoSvc::default() }.fit(&three_classes()).unwrap();
+    let changes: [fn(&mut ParetoModel); 9] = [
+        |m| m.picked = 4,
+        |m| m.codes[0] = 9,
+        |m| m.codes.truncate(1),
+        |m| m.machines[0].alphas[3] = f64::NAN,
+        |m| m.machines[0].lambdas.truncate(1),
+        |m| m.machines.clear(),
+        |m| m.machines[1].class = 3,
+        |m| m.machines[1].points.clear(),
+        |m| m.parameters.holdout = 2.0,
+    ];
+    for (place, change) in changes.into_iter().enumerate() {
+        let mut wrong = model.clone();
+        change(&mut wrong);
+        assert!(AnyModel::from(wrong).to_bytes().is_err(), "change {place}");
+    }
 }
 
 #[test]

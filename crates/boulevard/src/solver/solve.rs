@@ -77,13 +77,22 @@ impl<'a> Solver<'a> {
 
     /// Solves one problem.
     pub fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution> {
+        self.solve_from(problem, None, options)
+    }
+
+    /// Solves one problem whose start has a gradient `K b + linear` that the caller knows, to the last digits: computing it anew can cost
+    /// more than the few steps from a neighbouring problem's solution.
+    pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Vec<f64>>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         if problem.len() != self.source.len() {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
-        let mut gradient = problem.linear.to_vec();
-        let warm = b.iter().any(|&v| v != 0.0);
+        let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
+        let mut gradient = known.unwrap_or_else(|| problem.linear.to_vec());
+        if gradient.len() != problem.len() {
+            return Err(Error::shape("gradient of the start, one value per sample", problem.len(), gradient.len()));
+        }
         let stopped = if warm { self.exact_gradient(problem, &b, &mut gradient)? } else { None };
         let mut iterations = 0;
         let mut stop = match problem.equality {

@@ -248,7 +248,7 @@ pub(crate) fn held_out_values<L: Learner>(
 fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Option<Vec<Split>> {
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
     let mut keys: Vec<(u32, u64, usize)> =
-        (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content(data, row, seed), row)).collect();
+        (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content_key(&data.x, row, seed), row)).collect();
     keys.sort_unstable();
     let mut fold_of = vec![None; data.len()];
     let (mut next, mut distinct) = (0, vec![0; classes.names().len()]);
@@ -267,7 +267,7 @@ fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Opti
 }
 
 /// A number that stands for a row's values, the same for dense and sparse rows.
-fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
+pub(crate) fn content_key(x: &Matrix<'_>, row: usize, seed: u64) -> u64 {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     let mut mix = |word: u64| {
         // The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
@@ -276,7 +276,7 @@ fn content(data: &Dataset<'_>, row: usize, seed: u64) -> u64 {
         state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         state ^= state >> 31;
     };
-    data.x.for_each(row, |column, value| {
+    x.for_each(row, |column, value| {
         if value != 0.0 {
             mix(column as u64);
             mix(value.to_bits());

@@ -1,6 +1,26 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
+from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
+from ._induction import InductionDisplay, RulesDisplay
 from ._machine import DecisionDisplay, TuneDisplay
 from ._multi_sample import ErrorBySizeDisplay, SequentialDisplay
+from ._pareto import FrontDisplay
+from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 
-__all__ = ["DecisionDisplay", "ErrorBySizeDisplay", "SequentialDisplay", "TuneDisplay"]
+__all__ = [
+    "BoostingDisplay",
+    "DecisionDisplay",
+    "ErrorBySizeDisplay",
+    "FrontDisplay",
+    "HardRowsDisplay",
+    "LabelScoresDisplay",
+    "InductionDisplay",
+    "RulesDisplay",
+    "SelectionErrorDisplay",
+    "SelectionPathDisplay",
+    "SelectionWeightDisplay",
+    "SequentialDisplay",
+    "TaskFeatureDisplay",
+    "TransferDisplay",
+    "TuneDisplay",
+]

@@ -45,7 +45,9 @@ pub(super) fn solve(
 ) -> Outcome {
     let pull = Pull::none(table.columns());
     let multiplier = start.map_or_else(|| vec![0.0; table.rows()], <[f64]>::to_vec);
-    let stiffness = samples.mean_price() / spread(samples.target) * if start.is_some() { GROWTH } else { 1.0 };
+    // A stiffer first round for warm starts was measured slower: 50 refits of spambase with a new column each took 1368 steps instead of
+    // 1092 (gap 1e-2), 2075 instead of 1830 (1e-4).
+    let stiffness = samples.mean_price() / spread(samples.target);
     let first = tolerance.max(APART);
     let mut run = rounds(table, samples, &pull, free_bias, point, multiplier, stiffness, first, context);
     let mut method = "augmented Lagrangian";

@@ -1,0 +1,83 @@
+//! Flags of the boosted classifier.
+
+use clap::{Args, ValueEnum};
+
+/// Where the weights start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InitialWeightsName {
+    /// Half of the mass for the rows with the label
+    Balanced,
+    /// All rows the same (the paper)
+    Uniform,
+}
+
+/// Where a score becomes a yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThresholdsName {
+    /// Where F1 of held-out rows is best
+    Tuned,
+    /// At zero (the paper)
+    Zero,
+}
+
+/// What a round contributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VotingName {
+    /// Its decision value
+    Soft,
+    /// Its sign (the paper)
+    Hard,
+}
+
+/// Whether every row gets a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AtLeastOneName {
+    /// If every training row has one
+    Auto,
+    /// Yes
+    Always,
+    /// No (the paper)
+    Never,
+}
+
+/// Parameters of `--method boost`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Boosting (--method boost)")]
+pub struct BoostArgs {
+    /// Share of the rows that is drawn, unless all are used [default: 0.3]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub sampling_ratio: Option<f64>,
+    /// First weights [default: balanced]
+    #[arg(long, value_name = "HOW")]
+    pub initial_weights: Option<InitialWeightsName>,
+    /// Thresholds of the scores [default: tuned]
+    #[arg(long, value_name = "HOW")]
+    pub thresholds: Option<ThresholdsName>,
+    /// Votes [default: soft]
+    #[arg(long, value_name = "HOW")]
+    pub voting: Option<VotingName>,
+    /// Width of the first kernel exp(-|x - z|^2 / (2 sigma^2)) [default: from the median distance]
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    pub sigma_init: Option<f64>,
+    /// No kernel is narrower than this [default: a fifth of the first]
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    pub sigma_min: Option<f64>,
+    /// What a refused round takes off the width [default: a twentieth of the first]
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    pub sigma_step: Option<f64>,
+    /// Factor between weights and prices: `n` (the number of rows) or a number [default: n]
+    #[arg(long, value_name = "SCALE", allow_negative_numbers = true)]
+    pub weight_scale: Option<String>,
+    /// Rounds at most [default: 20]
+    #[arg(long, value_name = "N")]
+    pub max_rounds: Option<usize>,
+    /// Keep only as many rounds as serve held-out rows best [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub early_stopping: Option<bool>,
+    /// Held-out rows: a number of folds, or a share such as 0.2 [default: 5]
+    #[arg(long, value_name = "FOLDS", allow_negative_numbers = true)]
+    pub validation: Option<String>,
+    /// A row that no label claims gets its best one [default: auto]
+    #[arg(long, value_name = "WHEN")]
+    pub at_least_one: Option<AtLeastOneName>,
+}

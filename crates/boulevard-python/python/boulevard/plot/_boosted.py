@@ -1,0 +1,203 @@
+"""Pictures of boosted ensembles and of several labels."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._axes import axes
+
+
+def _dense(Y):
+    return np.asarray(Y.toarray() if sp.issparse(Y) else Y)
+
+
+class LabelScoresDisplay:
+    """F1 (or another score) of every label for one or more predictions, the rarest label first.
+
+    Parameters
+    ----------
+    names : list of str
+        The labels, rarest first.
+    counts : ndarray
+        Rows that have each label.
+    scores : dict of str to ndarray
+        One score per label for every prediction.
+    measure : str
+        What the scores are.
+    """
+
+    def __init__(self, *, names, counts, scores, measure="F1"):
+        self.names = names
+        self.counts = counts
+        self.scores = scores
+        self.measure = measure
+
+    @classmethod
+    def from_predictions(cls, Y, predictions, *, names=None, score=None, ax=None, **kwargs):
+        """Score predictions and plot.
+
+        Parameters
+        ----------
+        Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            The truth.
+        predictions : dict of str to {array-like, sparse matrix}
+            Predictions by name, for instance before and after.
+        names : list of str, default=None
+            Names of the labels.
+        score : callable, default=None
+            Called with the truth and the prediction of one label; None is F1.
+        ax : matplotlib axes, default=None
+            Where to draw.
+        **kwargs
+            For :meth:`plot`.
+
+        Returns
+        -------
+        display : LabelScoresDisplay
+            The picture with its data.
+        """
+        from sklearn.metrics import f1_score
+
+        truth = _dense(Y)
+        measure = "F1" if score is None else getattr(score, "__name__", "score")
+        judge = score if score is not None else lambda y, p: f1_score(y, p, zero_division=0)
+        order = np.argsort(truth.sum(axis=0), kind="stable")
+        names = [str(j) for j in range(truth.shape[1])] if names is None else list(names)
+        tables = {name: _dense(said) for name, said in predictions.items()}
+        scores = {name: np.array([judge(truth[:, j], said[:, j]) for j in order]) for name, said in tables.items()}
+        display = cls(names=[names[j] for j in order], counts=truth.sum(axis=0)[order], scores=scores, measure=measure)
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, colors=None):
+        """Draw; returns the display with ``ax_`` and ``figure_``."""
+        ax = axes(ax)
+        places, width = np.arange(len(self.names)), 0.8 / max(len(self.scores), 1)
+        for i, (name, values) in enumerate(self.scores.items()):
+            color = None if colors is None else colors[i]
+            ax.bar(places + (i - (len(self.scores) - 1) / 2) * width, values, width, label=f"{name} ({values.mean():.3f})", color=color)
+        ax.set_xticks(places, [f"{name}\n{int(count)}" for name, count in zip(self.names, self.counts, strict=True)])
+        ax.set(xlabel="label and its rows, rarest first", ylabel=self.measure, ylim=(0, 1))
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class BoostingDisplay:
+    """Errors, or the weight of the heaviest rows, over the rounds of every label.
+
+    Parameters
+    ----------
+    series : dict of str to ndarray
+        One line per label.
+    what : {"errors", "weights"}
+        What the lines are.
+    """
+
+    def __init__(self, *, series, what):
+        self.series = series
+        self.what = what
+
+    @classmethod
+    def from_estimator(cls, estimator, *, what="errors", share=0.1, ax=None, **kwargs):
+        """Look at a fitted :class:`boulevard.BoostedSVC`, and plot.
+
+        Parameters
+        ----------
+        estimator : BoostedSVC
+            A fitted one.
+        what : {"errors", "weights"}, default="errors"
+            Errors of the rounds, or the weight on the heaviest rows before the first and after every round.
+        share : float, default=0.1
+            Share of the rows that counts as the heaviest.
+        ax : matplotlib axes, default=None
+            Where to draw.
+        **kwargs
+            For :meth:`plot`.
+
+        Returns
+        -------
+        display : BoostingDisplay
+            The picture with its data.
+        """
+        names = getattr(estimator, "label_names_", None) or [str(name) for name in estimator.classes_]
+        names = names[-len(estimator.alphas_) :]
+        if what == "errors":
+            series = dict(zip(names, estimator.errors_, strict=True))
+        elif what == "weights":
+            heaviest = lambda W: np.sort(W, axis=1)[:, ::-1][:, : max(1, round(share * W.shape[1]))].sum(axis=1)
+            series = {name: heaviest(W) for name, W in zip(names, estimator.weights_, strict=True)}
+        else:
+            raise ValueError(f"what must be 'errors' or 'weights', got {what!r}")
+        return cls(series=series, what=what).plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None):
+        """Draw; returns the display with ``ax_`` and ``figure_``."""
+        ax = axes(ax)
+        first = 1 if self.what == "errors" else 0
+        for name, values in self.series.items():
+            ax.plot(np.arange(first, first + len(values)), values, marker=".", label=name)
+        if self.what == "errors":
+            ax.axhline(0.5, color="0.6", linestyle="--", linewidth=1)
+        ax.set(xlabel="round", ylabel="weight of the missed rows" if self.what == "errors" else "weight of the heaviest rows")
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class HardRowsDisplay:
+    """The training rows that each label struggles with: how much weight they gained.
+
+    Parameters
+    ----------
+    rows : ndarray
+        Row numbers.
+    names : list of str
+        The labels.
+    gains : ndarray of shape (n_labels, n_rows)
+        Weight after the last round as a multiple of the weight at the start.
+    """
+
+    def __init__(self, *, rows, names, gains):
+        self.rows = rows
+        self.names = names
+        self.gains = gains
+
+    @classmethod
+    def from_estimator(cls, estimator, *, n_rows=20, ax=None, **kwargs):
+        """Look at a fitted :class:`boulevard.BoostedSVC`, and plot.
+
+        Parameters
+        ----------
+        estimator : BoostedSVC
+            A fitted one.
+        n_rows : int, default=20
+            Rows to show: those that gained most for any label.
+        ax : matplotlib axes, default=None
+            Where to draw.
+        **kwargs
+            For :meth:`plot`.
+
+        Returns
+        -------
+        display : HardRowsDisplay
+            The picture with its data.
+        """
+        names = getattr(estimator, "label_names_", None) or [str(name) for name in estimator.classes_]
+        names = names[-len(estimator.alphas_) :]
+        kept = [(name, W) for name, W in zip(names, estimator.weights_, strict=True) if W.shape[1]]
+        if not kept:
+            raise ValueError("no label has rounds: there are no weights to look at")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gains = np.nan_to_num(np.vstack([W[-1] / W[0] for _, W in kept]))
+        rows = np.argsort(-gains.max(axis=0), kind="stable")[:n_rows]
+        return cls(rows=rows, names=[name for name, _ in kept], gains=gains[:, rows]).plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, cmap="magma_r"):
+        """Draw; returns the display with ``ax_`` and ``figure_``."""
+        ax = axes(ax)
+        self.image_ = ax.imshow(self.gains, aspect="auto", cmap=cmap)
+        ax.set_xticks(range(len(self.rows)), [str(row) for row in self.rows], rotation=90)
+        ax.set_yticks(range(len(self.names)), self.names)
+        ax.set(xlabel="training row")
+        ax.figure.colorbar(self.image_, ax=ax, label="weight gained (times)")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,152 @@
+"""The two pictures of a front: the front itself, and training and hold-out error along it."""
+
+import numpy as np
+
+_MARKS = {"lowest": ("lowest hold-out error", "o"), "knee": ("knee", "D"), "one_se": ("widest within one s.e.", "s")}
+
+
+def _two_axes(ax):
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("boulevard.plot needs matplotlib: pip install matplotlib") from error
+    if ax is None:
+        return plt.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
+    if len(ax) != 2:
+        raise ValueError(f"ax must be two axes, got {len(ax)}")
+    return ax
+
+
+class FrontDisplay:
+    """Fronts and the errors along them.
+
+    The left picture shows the sum of alphas against minus the quadratic term; up and to the right is better. The right picture shows
+    the points sorted by measured training error, largest first, as the paper does: where training error goes on falling while hold-out
+    error does not, the two part.
+
+    Parameters
+    ----------
+    fronts : dict of str to ndarray
+        Structured arrays as ``ParetoSVC.front_``, by name.
+    orders : dict of str to ndarray
+        The order of the right picture.
+    marks : dict of str to dict
+        Rows worth a mark.
+    picked : dict of str to int
+        The row that predicts.
+    shares : dict of str to float
+        Hypervolumes as shares of the last front's.
+
+    Examples
+    --------
+    >>> from boulevard import ParetoSVC
+    >>> from boulevard.datasets import make_banana
+    >>> from boulevard.plot import FrontDisplay
+    >>> X, y = make_banana(150)
+    >>> fits = {f"gamma {g}": ParetoSVC(gamma=g, n_points=20).fit(X, y) for g in (0.3, 3.0)}
+    >>> display = FrontDisplay.from_estimators(fits)  # doctest: +SKIP
+    """
+
+    def __init__(self, *, fronts, orders, marks, picked, shares=None):
+        self.fronts = fronts
+        self.orders = orders
+        self.marks = marks
+        self.picked = picked
+        self.shares = shares or {}
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, exact=None, **kwargs):
+        """Draw one fit, and beside it the exact front on the same rows if that is given.
+
+        Parameters
+        ----------
+        estimator : ParetoSVC
+            A fitted one.
+        ax : sequence of two matplotlib axes, default=None
+            Where to draw.
+        exact : ParetoSVC, default=None
+            A fit to compare with.
+        **kwargs
+            For :meth:`plot`.
+
+        Returns
+        -------
+        display : FrontDisplay
+            The pictures with their data.
+        """
+        fits = {estimator.mode: estimator}
+        if exact is not None:
+            fits[exact.mode if exact.mode != estimator.mode else f"{exact.mode} (compared)"] = exact
+        return cls.from_estimators(fits, ax=ax, share=exact is not None, **kwargs)
+
+    @classmethod
+    def from_estimators(cls, fits, *, ax=None, share=False, **kwargs):
+        """Draw several fits in one picture, for example of several kernels.
+
+        Parameters
+        ----------
+        fits : dict of str to ParetoSVC
+            Fitted estimators by name. Fronts of different kernels have different scales: compare their errors.
+        ax : sequence of two matplotlib axes, default=None
+            Where to draw.
+        share : bool, default=False
+            Whether to give hypervolumes as shares of the last fit's (same rows and kernel).
+        **kwargs
+            For :meth:`plot`.
+
+        Returns
+        -------
+        display : FrontDisplay
+            The pictures with their data.
+        """
+        whole = list(fits.values())[-1].hypervolume_
+        display = cls(
+            fronts={name: fit.front_ for name, fit in fits.items()},
+            orders={name: fit._order for name, fit in fits.items()},
+            marks={name: fit.marks_ for name, fit in fits.items()},
+            picked={name: fit.picked_ for name, fit in fits.items()},
+            shares={name: fit.hypervolume_ / whole for name, fit in fits.items()} if share else None,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, marked=None):
+        """Draw; returns the display with ``axes_`` and ``figure_``.
+
+        Parameters
+        ----------
+        ax : sequence of two matplotlib axes, default=None
+            Where to draw.
+        marked : str, default=None
+            The fit whose points are marked; the first if None.
+        """
+        left, right = _two_axes(ax)
+        marked = next(iter(self.fronts)) if marked is None else marked
+        for number, (name, front) in enumerate(self.fronts.items()):
+            color = f"C{number}"
+            label = f"{name}: {100 * self.shares[name]:.1f} % of the hypervolume" if name in self.shares else name
+            left.plot(front["sum_alpha"], -front["quadratic"], ".-", color=color, markersize=3, linewidth=0.8, label=label)
+            order = self.orders[name]
+            position = np.linspace(0, 1, len(order)) if len(self.fronts) > 1 else np.arange(len(order))
+            right.plot(position, front["train_error"][order], "-", color=color, label=f"{name}: training")
+            if not np.isnan(front["holdout_error"]).any():
+                right.plot(position, front["holdout_error"][order], "--", color=color, label=f"{name}: hold-out")
+            if name != marked:
+                continue
+            place = np.argsort(order)
+            for key, (text, shape) in _MARKS.items():
+                row = self.marks[name][key]
+                if row is not None:
+                    point = front[row]
+                    style = {"marker": shape, "markersize": 8, "markerfacecolor": "none", "color": "k", "linestyle": "none"}
+                    left.plot(point["sum_alpha"], -point["quadratic"], label=text, **style)
+                    if not np.isnan(point["holdout_error"]):
+                        right.plot(position[place[row]], point["holdout_error"], **style)
+            parting = self.marks[name]["parting"]
+            if parting is not None:
+                right.axvline(position[place[parting]], color="0.6", linestyle=":", label="errors part")
+        left.set(xlabel="sum of alphas", ylabel="minus the quadratic term", title="front")
+        right.set(xlabel="solutions, by falling training error", ylabel="share of wrong rows", title="errors along the front")
+        left.legend(fontsize="small")
+        right.legend(fontsize="small")
+        self.axes_, self.figure_ = (left, right), left.figure
+        return self

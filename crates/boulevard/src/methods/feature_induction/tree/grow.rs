@@ -1,0 +1,404 @@
+//! Growing: the search for cuts and the recursion.
+
+use super::{MOST_DEPTH, Node, Tree, TreeSettings, prune};
+use crate::data::Matrix;
+use crate::parallel;
+
+/// A feature takes part only if its corrected gain reaches the features' average less this.
+const NEAR_AVERAGE: f64 = 1e-3;
+/// Gains closer than this are equal: the lowest threshold wins.
+const SAME_GAIN: f64 = 1e-12;
+/// Gain ratios closer than this are equal: the first feature wins.
+const SAME_RATIO: f64 = 1e-10;
+/// Whole weights up to this sum have their `x log2 x` in a table.
+const TABLE: usize = 1 << 14;
+
+/// A table by columns, each with its rows in rising order of value.
+///
+/// Many columns hold one value in most rows (zero, as a rule). Rows with a column's common value are left out of its list: what they weigh
+/// at a node is what the others leave. On tables of word counts that saves four fifths of the work.
+#[derive(Clone, Debug)]
+pub struct SortedColumns {
+    rows: usize,
+    columns: usize,
+    /// Column after column.
+    values: Vec<f64>,
+    /// The common value of each column; infinite where there is none.
+    common: Vec<f64>,
+    /// Row numbers of each column without its common value, by value, ties by row.
+    order: Vec<Vec<u32>>,
+}
+
+impl SortedColumns {
+    /// Sorts every column of `x`; values must be finite and rows fewer than 2^32.
+    pub fn new(x: &Matrix<'_>, threads: usize) -> Self {
+        let (rows, columns) = (x.rows(), x.columns());
+        let mut values = vec![0.0; rows * columns];
+        for row in 0..rows {
+            // Adding zero makes -0 equal to 0 in every comparison.
+            x.for_each(row, |j, v| values[j * rows + row] = v + 0.0);
+        }
+        let sorted = parallel::map(if rows * columns < 1 << 16 { 1 } else { threads }, columns, |j| {
+            let column = &values[j * rows..(j + 1) * rows];
+            let common = common_value(column);
+            let mut keyed: Vec<(f64, u32)> = column.iter().copied().zip(0..).filter(|(v, _)| *v != common).collect();
+            keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            (common, keyed.into_iter().map(|(_, row)| row).collect::<Vec<u32>>())
+        });
+        let (common, order) = sorted.into_iter().unzip();
+        Self { rows, columns, values, common, order }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The values of a column, row by row.
+    pub fn column(&self, column: usize) -> &[f64] {
+        &self.values[column * self.rows..(column + 1) * self.rows]
+    }
+
+    /// What `tree` says about every row.
+    pub fn evaluate(&self, tree: &Tree, output: super::Output) -> Vec<f64> {
+        let values: Vec<f64> = tree.nodes.iter().map(|node| node.value(output)).collect();
+        (0..self.rows).map(|row| values[tree.leaf(|j| self.values[j * self.rows + row])]).collect()
+    }
+}
+
+/// The value of more than half of the rows (Boyer and Moore's vote), or zero if an eighth of them hold it; else infinity.
+fn common_value(column: &[f64]) -> f64 {
+    let (mut candidate, mut lead) = (0.0, 0usize);
+    for &value in column {
+        if lead == 0 {
+            (candidate, lead) = (value, 1);
+        } else if value == candidate {
+            lead += 1;
+        } else {
+            lead -= 1;
+        }
+    }
+    let count = |wanted: f64| column.iter().filter(|v| **v == wanted).count();
+    if 2 * count(candidate) > column.len() {
+        candidate
+    } else if 8 * count(0.0) > column.len() {
+        0.0
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// The best cut of one feature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// Which feature.
+    pub feature: usize,
+    /// Rows up to this value go left.
+    pub threshold: f64,
+    /// Information gain in bits.
+    pub gain: f64,
+    /// Cuts that were possible.
+    pub candidates: usize,
+    /// The gain less `log2(candidates) / W`.
+    pub corrected: f64,
+    /// Entropy of the cut itself.
+    pub split_info: f64,
+    /// `corrected / split_info`.
+    pub ratio: f64,
+    /// Weight that goes left.
+    pub left_weight: f64,
+}
+
+/// `x log2 x`, from a table where weights are whole numbers.
+struct Plogp {
+    table: Vec<f64>,
+}
+
+impl Plogp {
+    fn new(weights: &[f64]) -> Self {
+        let total: f64 = weights.iter().sum();
+        let whole = total <= TABLE as f64 && weights.iter().all(|w| w.fract() == 0.0);
+        let table = if whole { (0..=total as usize).map(|x| plogp(x as f64)).collect() } else { Vec::new() };
+        Self { table }
+    }
+}
+
+fn plogp(x: f64) -> f64 {
+    if x > 0.0 { x * x.log2() } else { 0.0 }
+}
+
+/// What is being grown.
+struct Growth<'a> {
+    columns: &'a SortedColumns,
+    /// Weight of every row: positive for the positive class, negative for the other, 0 for rows that do not exist.
+    signed: Vec<f64>,
+    /// Row lists of all features, one after another; a node is a range of every list.
+    lists: Vec<u32>,
+    /// Rows with weight; a node is a range.
+    rows: Vec<u32>,
+    scratch: Vec<u32>,
+    goes_left: Vec<bool>,
+    plogp: Plogp,
+    settings: TreeSettings,
+    nodes: Vec<Node>,
+}
+
+/// A feature's rows at a node.
+#[derive(Clone, Copy)]
+struct Span {
+    feature: u32,
+    from: u32,
+    to: u32,
+}
+
+/// A node that waits to be split.
+struct Task {
+    node: usize,
+    from: usize,
+    to: usize,
+    depth: usize,
+    /// Features that are not constant here, as far as is known.
+    alive: Vec<Span>,
+}
+
+/// A scan over a feature's values from left to right.
+struct Scan {
+    negative: f64,
+    positive: f64,
+    /// W times the entropy left over after the best cut so far; the best cut has the smallest.
+    best: f64,
+    candidates: usize,
+    between: (f64, f64),
+    left_weight: f64,
+}
+
+impl<'a> Growth<'a> {
+    fn new(columns: &'a SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> (Self, Task) {
+        let signed: Vec<f64> = positive.iter().zip(weights).map(|(&p, &w)| if p { w } else { -w }).collect();
+        let rows: Vec<u32> = (0..columns.rows as u32).filter(|&row| weights[row as usize] > 0.0).collect();
+        let mut lists = Vec::with_capacity(columns.order.iter().map(Vec::len).sum());
+        let mut alive = Vec::with_capacity(columns.columns);
+        for (feature, order) in (0u32..).zip(&columns.order) {
+            let from = lists.len() as u32;
+            lists.extend(order.iter().copied().filter(|&row| weights[row as usize] > 0.0));
+            alive.push(Span { feature, from, to: lists.len() as u32 });
+        }
+        let task = Task { node: 0, from: 0, to: rows.len(), depth: 0, alive };
+        let growth = Self {
+            columns,
+            signed,
+            lists,
+            scratch: vec![0; rows.len()],
+            rows,
+            goes_left: vec![false; columns.rows],
+            plogp: Plogp::new(weights),
+            settings: *settings,
+            nodes: Vec::new(),
+        };
+        (growth, task)
+    }
+
+    fn list(&self, span: Span) -> &[u32] {
+        &self.lists[span.from as usize..span.to as usize]
+    }
+
+    /// The weights at the root, summed in row order.
+    fn root(&self) -> Node {
+        let side = |sign: f64| self.signed.iter().map(|&s| (s * sign).max(0.0)).sum::<f64>();
+        Node { feature: 0, threshold: 0.0, left: 0, right: 0, negative: side(-1.0), positive: side(1.0) }
+    }
+
+    /// The best cut of a feature; none if there is no admissible cut or its corrected gain is not positive.
+    fn cut(&self, span: Span, rows: usize, node: &Node, least: f64) -> Option<Cut> {
+        if self.plogp.table.is_empty() {
+            self.cut_by(span, rows, node, least, plogp)
+        } else {
+            self.cut_by(span, rows, node, least, |x| self.plogp.table[x as usize])
+        }
+    }
+
+    #[inline(always)]
+    fn cut_by(&self, span: Span, rows: usize, node: &Node, least: f64, plogp: impl Fn(f64) -> f64) -> Option<Cut> {
+        let feature = span.feature as usize;
+        let (list, column, common) = (self.list(span), self.columns.column(feature), self.columns.common[feature]);
+        let (negative, positive, weight) = (node.negative, node.positive, node.weight());
+        let slack = SAME_GAIN * weight;
+        let mut scan = Scan { negative: 0.0, positive: 0.0, best: f64::INFINITY, candidates: 0, between: (0.0, 0.0), left_weight: 0.0 };
+        let consider = |scan: &mut Scan, low: f64, high: f64| {
+            let left = scan.negative + scan.positive;
+            let right = weight - left;
+            if left < least || right < least {
+                return;
+            }
+            scan.candidates += 1;
+            let (right_negative, right_positive) = ((negative - scan.negative).max(0.0), (positive - scan.positive).max(0.0));
+            let rest =
+                plogp(left) - plogp(scan.negative) - plogp(scan.positive) + plogp(right) - plogp(right_negative) - plogp(right_positive);
+            if rest < scan.best - slack {
+                (scan.best, scan.between, scan.left_weight) = (rest, (low, high), left);
+            }
+        };
+        // Nothing is left of the first value, so the first call finds too little weight there.
+        let mut value = f64::NEG_INFINITY;
+        let walk = |scan: &mut Scan, value: &mut f64, part: &[u32]| {
+            for &row in part {
+                let next = column[row as usize];
+                if next != *value {
+                    consider(scan, *value, next);
+                    *value = next;
+                }
+                let signed = self.signed[row as usize];
+                scan.positive += signed.max(0.0);
+                scan.negative += (-signed).max(0.0);
+            }
+        };
+        if list.len() < rows {
+            let (below, above) = list.split_at(list.partition_point(|&row| column[row as usize] < common));
+            let (mut other_negative, mut other_positive) = (0.0, 0.0);
+            for &row in list {
+                let signed = self.signed[row as usize];
+                other_positive += signed.max(0.0);
+                other_negative += (-signed).max(0.0);
+            }
+            walk(&mut scan, &mut value, below);
+            consider(&mut scan, value, common);
+            value = common;
+            scan.negative += (negative - other_negative).max(0.0);
+            scan.positive += (positive - other_positive).max(0.0);
+            walk(&mut scan, &mut value, above);
+        } else {
+            walk(&mut scan, &mut value, list);
+        }
+        if scan.candidates == 0 {
+            return None;
+        }
+        let gain = (plogp(weight) - plogp(negative) - plogp(positive) - scan.best) / weight;
+        let corrected = gain - (scan.candidates as f64).log2() / weight;
+        if !(corrected > 0.0) {
+            return None;
+        }
+        let (low, high) = scan.between;
+        let middle = low + 0.5 * (high - low);
+        let threshold = if middle < high { middle } else { low };
+        let left_weight = scan.left_weight;
+        let split_info = (plogp(weight) - plogp(left_weight) - plogp(weight - left_weight)) / weight;
+        let candidates = scan.candidates;
+        Some(Cut { feature, threshold, gain, candidates, corrected, split_info, ratio: corrected / split_info, left_weight })
+    }
+
+    fn least(&self, weight: f64) -> f64 {
+        self.settings.min_leaf.max((0.05 * weight).min(25.0))
+    }
+
+    /// Every live feature's best cut; features that turn out constant leave `alive`.
+    fn cuts(&self, task: &mut Task, node: &Node) -> Vec<Cut> {
+        let (least, rows) = (self.least(node.weight()), task.to - task.from);
+        let mut cuts = Vec::new();
+        task.alive.retain(|&span| {
+            let (list, column) = (self.list(span), self.columns.column(span.feature as usize));
+            let varies = match (list.first(), list.last()) {
+                (Some(&first), Some(&last)) => list.len() < rows || column[first as usize] < column[last as usize],
+                _ => false,
+            };
+            if varies {
+                cuts.extend(self.cut(span, rows, node, least));
+            }
+            varies
+        });
+        cuts
+    }
+
+    fn grow(mut self, root: Task) -> Vec<Node> {
+        self.nodes.push(self.root());
+        let mut waiting = vec![root];
+        let most_depth = self.settings.max_depth.min(MOST_DEPTH);
+        while let Some(mut task) = waiting.pop() {
+            let node = self.nodes[task.node];
+            let pure = node.negative <= 0.0 || node.positive <= 0.0;
+            if pure || node.weight() < 2.0 * self.settings.min_leaf || task.depth >= most_depth {
+                continue;
+            }
+            let cuts = self.cuts(&mut task, &node);
+            let Some(cut) = choose(&cuts) else { continue };
+            self.split(task, &cut, most_depth, &mut waiting);
+        }
+        self.nodes
+    }
+
+    /// Cuts a node in two: every live feature's list is partitioned, its order kept.
+    fn split(&mut self, task: Task, cut: &Cut, most_depth: usize, waiting: &mut Vec<Task>) {
+        let (mut left, mut right) = ((0.0, 0.0), (0.0, 0.0));
+        let column = self.columns.column(cut.feature);
+        for &row in &self.rows[task.from..task.to] {
+            let row = row as usize;
+            let is_left = column[row] <= cut.threshold;
+            self.goes_left[row] = is_left;
+            let side = if is_left { &mut left } else { &mut right };
+            let signed = self.signed[row];
+            if signed > 0.0 { side.1 += signed } else { side.0 -= signed }
+        }
+        let first = self.nodes.len() as u32;
+        let leaf = |(negative, positive)| Node { feature: 0, threshold: 0.0, left: 0, right: 0, negative, positive };
+        self.nodes.push(leaf(left));
+        self.nodes.push(leaf(right));
+        let node = &mut self.nodes[task.node];
+        (node.feature, node.threshold, node.left, node.right) = (cut.feature as u32, cut.threshold, first, first + 1);
+        let depth = task.depth + 1;
+        // The children of the last level are leaves: nobody will read their lists.
+        if depth >= most_depth {
+            return;
+        }
+        let middle = task.from + partition(&mut self.rows[task.from..task.to], &self.goes_left, &mut self.scratch);
+        let (mut below, mut above) = (Vec::with_capacity(task.alive.len()), Vec::with_capacity(task.alive.len()));
+        for &Span { feature, from, to } in &task.alive {
+            let list = &mut self.lists[from as usize..to as usize];
+            let middle = from + partition(list, &self.goes_left, &mut self.scratch) as u32;
+            below.push(Span { feature, from, to: middle });
+            above.push(Span { feature, from: middle, to });
+        }
+        waiting.push(Task { node: first as usize + 1, from: middle, to: task.to, depth, alive: above });
+        waiting.push(Task { node: first as usize, from: task.from, to: middle, depth, alive: below });
+    }
+}
+
+/// Brings the rows that go left to the front, order kept on both sides; how many they are.
+fn partition(list: &mut [u32], goes_left: &[bool], scratch: &mut [u32]) -> usize {
+    // Without branches: both places are written, one of them advances.
+    let (mut kept, mut moved) = (0, 0);
+    for i in 0..list.len() {
+        let row = list[i];
+        let is_left = usize::from(goes_left[row as usize]);
+        list[kept] = row;
+        scratch[moved] = row;
+        kept += is_left;
+        moved += 1 - is_left;
+    }
+    list[kept..].copy_from_slice(&scratch[..moved]);
+    kept
+}
+
+/// The cut with the largest gain ratio among those with at least average gain.
+fn choose(cuts: &[Cut]) -> Option<Cut> {
+    let average = cuts.iter().map(|cut| cut.corrected).sum::<f64>() / cuts.len().max(1) as f64;
+    let mut best: Option<Cut> = None;
+    for cut in cuts.iter().filter(|cut| cut.corrected >= average - NEAR_AVERAGE) {
+        if best.is_none_or(|best| cut.ratio > best.ratio + SAME_RATIO) {
+            best = Some(*cut);
+        }
+    }
+    best
+}
+
+/// Grows and prunes a tree. Rows of weight 0 do not exist; `positive` says which class a row has.
+pub fn grow(columns: &SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> Tree {
+    let (growth, root) = Growth::new(columns, positive, weights, settings);
+    prune::prune(growth.grow(root), settings.confidence)
+}
+
+/// Every feature's best cut at the root, and the one that is chosen: for whoever wants to see the table.
+pub fn root_cuts(columns: &SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> (Vec<Cut>, Option<Cut>) {
+    let (growth, mut root) = Growth::new(columns, positive, weights, settings);
+    let cuts = growth.cuts(&mut root, &growth.root());
+    let chosen = choose(&cuts);
+    (cuts, chosen)
+}

@@ -1,0 +1,358 @@
+//! The fitted model: switches, weights, and decisions of every task.
+
+use super::learner::{MultiTaskSelection, Select};
+use super::problem::Certificate;
+use super::tasks::{Outputs, TaskSet};
+use super::training::{Training, in_words};
+use crate::data::{Categories, LabelMatrix, Matrix};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::linalg::dot;
+use crate::observe::Context;
+use crate::svm::{Calibration, FitReport, KernelMachine, Layout, Model, Sigmoid, argmax, consistent};
+use crate::validation::Predictions;
+
+/// Folds behind a calibration.
+const FOLDS: usize = 5;
+
+/// A fitted model of multi-task selection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MultiTaskSelectionModel {
+    /// What it was fitted with.
+    pub parameters: MultiTaskSelection,
+    /// What the tasks' decisions mean.
+    pub outputs: Outputs,
+    /// Probability that each group (feature or kernel) is on: one row if the tasks share it, else one per task.
+    pub switches: Vec<f64>,
+    /// Weight of every feature in every task, row-major; empty for kernels.
+    pub weights: Vec<f64>,
+    /// Bias of every task.
+    pub intercepts: Vec<f64>,
+    /// Signed coefficient of every training row of every task.
+    pub coefficients: Vec<Vec<f64>>,
+    /// The base kernels, all parameters numbers; empty for features.
+    pub kernels: Vec<Kernel>,
+    /// Kernel machines: one that serves all tasks if they share rows and switches, else one per task. Empty for features.
+    pub machines: Vec<KernelMachine>,
+    /// A sigmoid per task, where probabilities were fitted.
+    pub calibration: Option<Calibration>,
+    /// Features per sample.
+    pub features: usize,
+    /// Feature names, where the training table had them.
+    pub feature_names: Option<Vec<String>>,
+    /// What the user should know about the fit.
+    pub notes: Vec<String>,
+    /// How the fit went: `objective` is J, `gap` relative to it.
+    pub report: FitReport,
+}
+
+impl MultiTaskSelectionModel {
+    pub(super) fn build(
+        parameters: &MultiTaskSelection,
+        training: &Training<'_>,
+        solved: Vec<Certificate>,
+        report: FitReport,
+    ) -> Result<Self> {
+        let tasks = training.tasks;
+        let count = tasks.targets.len();
+        let groups = solved[0].on.len();
+        let keep = |on: f64| if on > parameters.threshold { on } else { 0.0 };
+        let switches: Vec<f64> = solved.iter().flat_map(|certificate| certificate.on.iter().copied()).collect();
+        // Task m is part m of the one solution, or the only part of solution m.
+        let place = |m: usize| if solved.len() == 1 { (0, m) } else { (m, 0) };
+        let coefficients: Vec<Vec<f64>> = (0..count).map(|m| solved[place(m).0].alpha[place(m).1].clone()).collect();
+        let intercepts: Vec<f64> = (0..count).map(|m| solved[place(m).0].bias[place(m).1]).collect();
+        let mut weights = Vec::new();
+        let mut machines = Vec::new();
+        match parameters.select {
+            Select::Features => {
+                for m in 0..count {
+                    let (s, part) = place(m);
+                    weights.extend(solved[s].sums[part].0[..groups].iter().zip(&solved[s].on).map(|(u, &on)| keep(on) * u));
+                }
+            }
+            Select::Kernels => {
+                let one = solved.len() == 1 && tasks.tables.len() == 1;
+                let sets: Vec<Vec<usize>> = if one { vec![(0..count).collect()] } else { (0..count).map(|m| vec![m]).collect() };
+                for set in sets {
+                    let on: Vec<f64> = solved[place(set[0]).0].on.iter().map(|&on| keep(on)).collect();
+                    machines.push(machine(parameters, training, &set, &on, &coefficients, &intercepts)?);
+                }
+            }
+        }
+        Ok(Self {
+            parameters: parameters.clone(),
+            outputs: tasks.outputs.clone(),
+            switches,
+            weights,
+            intercepts,
+            coefficients,
+            kernels: training.kernels.clone(),
+            machines,
+            calibration: None,
+            features: tasks.features(),
+            feature_names: tasks.feature_names.clone(),
+            notes: training.notes.clone(),
+            report,
+        })
+    }
+
+    /// Number of tasks.
+    pub fn tasks(&self) -> usize {
+        self.intercepts.len()
+    }
+
+    /// Number of switches in a row: features or kernels.
+    pub fn groups(&self) -> usize {
+        if self.kernels.is_empty() { self.features } else { self.kernels.len() }
+    }
+
+    /// The switches that a task uses.
+    pub fn switches_of(&self, task: usize) -> &[f64] {
+        let groups = self.groups();
+        if self.switches.len() == groups { &self.switches } else { &self.switches[task * groups..(task + 1) * groups] }
+    }
+
+    /// The name of a group: a feature's, or the kernel in words.
+    pub fn group_name(&self, group: usize) -> String {
+        match (self.kernels.get(group), &self.feature_names) {
+            (Some(kernel), _) => in_words(kernel),
+            (None, Some(names)) => names[group].clone(),
+            (None, None) => format!("x{}", group + 1),
+        }
+    }
+
+    /// Decision values of one task.
+    pub fn task_values(&self, x: &Matrix<'_>, task: usize, context: &Context<'_>) -> Result<Vec<f64>> {
+        let tasks = self.tasks();
+        if task >= tasks {
+            return Err(Error::data(format!("there is no task {task}: the model has {tasks}")));
+        }
+        self.check_input(x)?;
+        if self.kernels.is_empty() {
+            return Ok(self.linear(x, task..task + 1));
+        }
+        if self.machines.len() == 1 {
+            let all = self.machines[0].evaluate(x, context)?;
+            return Ok(all.iter().skip(task).step_by(tasks).copied().collect());
+        }
+        self.machines[task].evaluate(x, context)
+    }
+
+    fn linear(&self, x: &Matrix<'_>, tasks: std::ops::Range<usize>) -> Vec<f64> {
+        let mut values = Vec::with_capacity(x.rows() * tasks.len());
+        let mut row = vec![0.0; self.features];
+        for i in 0..x.rows() {
+            if !x.is_sparse() {
+                x.copy_row(i, &mut row);
+            }
+            for task in tasks.clone() {
+                let weights = &self.weights[task * self.features..(task + 1) * self.features];
+                let mut sum = 0.0;
+                if x.is_sparse() {
+                    x.for_each(i, |column, value| sum += weights[column] * value);
+                } else {
+                    sum = dot(weights, &row);
+                }
+                values.push(sum + self.intercepts[task]);
+            }
+        }
+        values
+    }
+
+    /// Predictions where row `i` belongs to task `tasks[i]`, for models of tasks with rows of their own.
+    pub fn predict_tasks(&self, x: &Matrix<'_>, tasks: &[usize], context: &Context<'_>) -> Result<Predictions> {
+        let Outputs::Tasks { classes, .. } = &self.outputs else {
+            return Err(Error::data("this model has no tasks with rows of their own: predict without naming tasks"));
+        };
+        if tasks.len() != x.rows() {
+            return Err(Error::shape("tasks, one per row", x.rows(), tasks.len()));
+        }
+        let mut values = vec![0.0; x.rows()];
+        for task in 0..=tasks.iter().copied().max().unwrap_or(0) {
+            let rows: Vec<usize> = (0..tasks.len()).filter(|&row| tasks[row] == task).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            for (row, value) in rows.iter().zip(self.task_values(&x.select(&rows), task, context)?) {
+                values[*row] = value;
+            }
+        }
+        Ok(match classes {
+            Some(names) => Categories::new(values.iter().map(|&f| u32::from(f > 0.0)).collect(), names.to_vec())?.into(),
+            None => values.into(),
+        })
+    }
+
+    /// Predictions from the decision values of all tasks, row-major.
+    pub fn predictions_from(&self, values: &[f64]) -> Result<Predictions> {
+        Ok(match &self.outputs {
+            Outputs::Classes(names) => Categories::new(self.codes_from(values), names.clone())?.into(),
+            Outputs::Labels(names) => LabelMatrix::new(values.iter().map(|&f| f > 0.0).collect(), names.clone())?.into(),
+            Outputs::Real(1) => values.to_vec().into(),
+            Outputs::Tasks { names, classes: Some(classes) } if names.len() == 1 => {
+                Categories::new(values.iter().map(|&f| u32::from(f > 0.0)).collect(), classes.to_vec())?.into()
+            }
+            Outputs::Tasks { names, classes: None } if names.len() == 1 => values.to_vec().into(),
+            Outputs::Real(count) => {
+                return Err(Error::data(format!("this model predicts {count} numbers per row: ask for its decision values")));
+            }
+            Outputs::Tasks { names, .. } => {
+                return Err(Error::data(format!("this model has {} tasks: say for every row which one it belongs to", names.len())));
+            }
+        })
+    }
+
+    /// Class codes from the decision values of all tasks, row-major: the sign for two classes, the largest for more.
+    pub fn codes_from(&self, values: &[f64]) -> Vec<u32> {
+        if self.tasks() == 1 {
+            return values.iter().map(|&f| u32::from(f > 0.0)).collect();
+        }
+        values.chunks_exact(self.tasks()).map(|values| argmax(values) as u32).collect()
+    }
+
+    /// Fits probabilities: a sigmoid per task on cross-validated decisions.
+    pub fn calibrate(&mut self, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<()> {
+        if tasks.outputs != self.outputs || !self.outputs.classify() {
+            return Err(Error::data("probabilities must be fitted on the tasks the classifier learnt from"));
+        }
+        let plain = MultiTaskSelection { calibrate: false, ..self.parameters.clone() };
+        let mut values: Vec<Vec<f64>> = tasks.targets.iter().map(|target| vec![f64::NAN; target.y.len()]).collect();
+        let smallest = tasks.tables.iter().map(Matrix::rows).min().unwrap_or(0);
+        for (done, (train, test)) in tasks.folds(FOLDS.min(smallest), self.parameters.seed).unwrap_or_default().iter().enumerate() {
+            context.step("calibrate", done, FOLDS);
+            // A class that lost its only rows to the test part cannot be learnt: those rows are judged by the whole model.
+            let Ok(model) = plain.fit_tasks(&tasks.select(train), context) else { continue };
+            for (m, target) in tasks.targets.iter().enumerate() {
+                let rows = &test[target.table];
+                let found = model.task_values(&tasks.tables[target.table].select(rows), m, context)?;
+                rows.iter().zip(found).for_each(|(&row, value)| values[m][row] = value);
+            }
+        }
+        for (m, target) in tasks.targets.iter().enumerate() {
+            if values[m].iter().any(|value| value.is_nan()) {
+                let own = self.task_values(&tasks.tables[target.table], m, context)?;
+                values[m].iter_mut().zip(own).filter(|(value, _)| value.is_nan()).for_each(|(value, own)| *value = own);
+            }
+        }
+        let sigmoids = tasks.targets.iter().zip(&values).map(|(target, values)| {
+            let positive: Vec<bool> = target.y.iter().map(|&y| y > 0.0).collect();
+            Sigmoid::fit(values, &positive, None)
+        });
+        self.calibration = Some(Calibration { sigmoids: sigmoids.collect() });
+        Ok(())
+    }
+
+    /// Probabilities from decision values of all tasks, row-major: one column per class (their largest is the prediction), or the
+    /// probability of each label.
+    pub fn probabilities_from(&self, values: &[f64]) -> Result<Vec<f64>> {
+        let Some(calibration) = &self.calibration else {
+            return Err(Error::data("this model has no probabilities: fit it with `calibrate`"));
+        };
+        let tasks = self.tasks();
+        let single = |f: f64, task: usize| {
+            // A sigmoid may cross one half elsewhere than the decision: then both classes meet there.
+            let p = calibration.sigmoids[task].probability(f);
+            let mut pair = [1.0 - p, p];
+            consistent(&mut pair, usize::from(f > 0.0));
+            pair
+        };
+        Ok(match &self.outputs {
+            Outputs::Classes(names) if names.len() > 2 => values
+                .chunks_exact(tasks)
+                .flat_map(|raw| {
+                    let mut row = calibration.probabilities(raw, tasks, false);
+                    consistent(&mut row, argmax(raw));
+                    row
+                })
+                .collect(),
+            Outputs::Classes(_) => values.iter().flat_map(|&f| single(f, 0)).collect(),
+            _ => {
+                let of = |(m, &f): (usize, &f64)| label_probability(&calibration.sigmoids[m], f);
+                values.chunks_exact(tasks).flat_map(|row| row.iter().enumerate().map(of)).collect()
+            }
+        })
+    }
+}
+
+/// The probability of one label: above one half exactly if the label is predicted, and rising with the decision. Where the sigmoid crosses one
+/// half elsewhere, what lies between is pressed against it.
+fn label_probability(sigmoid: &Sigmoid, f: f64) -> f64 {
+    const PRESSED: f64 = 1e-9;
+    if sigmoid.a >= 0.0 {
+        // The decisions say nothing about the label: one half, in order.
+        return 0.5 + PRESSED * f / (1.0 + f.abs());
+    }
+    let p = sigmoid.probability(f);
+    if f > 0.0 { p.max(0.5 + PRESSED * p) } else { p.min(0.5 - PRESSED * (1.0 - p)) }
+}
+
+/// The kernel machine of some tasks on one table.
+fn machine(
+    parameters: &MultiTaskSelection,
+    training: &Training<'_>,
+    set: &[usize],
+    on: &[f64],
+    coefficients: &[Vec<f64>],
+    intercepts: &[f64],
+) -> Result<KernelMachine> {
+    let x = &training.tasks.tables[training.units[set[0]].table];
+    let support: Vec<usize> = (0..x.rows()).filter(|&row| set.iter().any(|&m| coefficients[m][row] != 0.0)).collect();
+    let mut terms: Vec<(f64, Kernel)> =
+        on.iter().zip(&training.kernels).filter(|(on, _)| **on > 0.0).map(|(&on, kernel)| (on, kernel.clone())).collect();
+    if terms.is_empty() {
+        // Every switch is below the threshold: the decision is the bias.
+        terms.push((0.0, training.kernels[0].clone()));
+    }
+    Ok(KernelMachine {
+        kernel: Kernel::Sum { terms },
+        vectors: x.select(&support),
+        coefficients: set.iter().flat_map(|&m| support.iter().map(move |&row| coefficients[m][row])).collect(),
+        support,
+        layout: Layout::Full,
+        intercepts: set.iter().map(|&m| intercepts[m]).collect(),
+        features: x.columns(),
+        // Predictions in double precision: tight whatever the solver's tolerance.
+        tolerance: parameters.tolerance.min(1e-9),
+    })
+}
+
+impl Model for MultiTaskSelectionModel {
+    type Prediction = Predictions;
+
+    fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    fn features(&self) -> usize {
+        self.features
+    }
+
+    /// One value per task.
+    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.check_input(x)?;
+        if self.kernels.is_empty() {
+            return Ok(self.linear(x, 0..self.tasks()));
+        }
+        if self.machines.len() == 1 {
+            return self.machines[0].evaluate(x, context);
+        }
+        let mut values = vec![0.0; x.rows() * self.tasks()];
+        for (m, machine) in self.machines.iter().enumerate() {
+            let own = machine.evaluate(x, context)?;
+            values.iter_mut().skip(m).step_by(self.tasks()).zip(own).for_each(|(to, value)| *to = value);
+        }
+        Ok(values)
+    }
+
+    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Predictions> {
+        self.predictions_from(&self.decision_values_in(x, context)?)
+    }
+
+    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
+        match (&self.calibration, &self.outputs) {
+            (Some(_), Outputs::Classes(_)) => Ok(Some(self.probabilities_from(&self.decision_values_in(x, context)?)?)),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Tables prepared for the solvers: padded features, or kernel matrices with their checks.
+
+use super::learner::{MultiTaskSelection, Select};
+use super::problem::Task;
+use super::table::Table;
+use super::tasks::TaskSet;
+use crate::data::Matrix;
+use crate::error::{Error, Result};
+use crate::kernel::{self, Kernel};
+use crate::linalg::{self, Part, Shape, View};
+use crate::observe::Context;
+
+/// Below this ratio of off-diagonal to diagonal values a kernel matrix counts as the identity.
+const IDENTITY: f64 = 0.01;
+/// A matrix with this ridge (relative to its diagonal) must have a Cholesky factor.
+const DEFINITE: f64 = 1e-9;
+
+/// What a fit works on; serves every rho and c.
+pub(super) struct Training<'a> {
+    pub tasks: &'a TaskSet<'a>,
+    pub tables: Vec<Table>,
+    pub units: Vec<Task>,
+    /// The kernels, all parameters numbers, normalised where that was asked for.
+    pub kernels: Vec<Kernel>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl<'a> Training<'a> {
+    pub fn new(learner: &MultiTaskSelection, tasks: &'a TaskSet<'a>, context: &Context<'_>) -> Result<Self> {
+        tasks.check()?;
+        check_memory(learner, tasks, context)?;
+        let mut notes = Vec::new();
+        if tasks.outputs.classify() && learner.c <= 1.0 {
+            notes.push(format!(
+                "c = {} gives the trivial solution: with c <= 1 the margin prior asks for no margin at all, every multiplier is zero and every \
+                 decision is the bias; use c > 1",
+                learner.c
+            ));
+        }
+        let mut kernels = Vec::new();
+        let tables = match learner.select {
+            Select::Features => tasks
+                .tables
+                .iter()
+                .map(|x| match x {
+                    Matrix::F64(dense) => Table::features(dense.values(), x.rows(), x.columns(), context.isa),
+                    _ => Table::features(&dense_values(x), x.rows(), x.columns(), context.isa),
+                })
+                .collect(),
+            Select::Kernels => {
+                kernels = resolve(learner, tasks)?;
+                let mut tables = Vec::new();
+                for (t, x) in tasks.tables.iter().enumerate() {
+                    let mut grams = Vec::new();
+                    let mut products = None;
+                    for (place, kernel) in kernels.iter().enumerate() {
+                        let gram = match from_products(kernel, x, &mut products) {
+                            Some(gram) => gram,
+                            None => gram(kernel, x, context)?,
+                        };
+                        check_definite(kernel, place, &gram, x.rows())?;
+                        if t == 0
+                            && let Some(share) = identity_share(&gram, x.rows())
+                        {
+                            notes.push(format!(
+                                "kernel {} ({}) is close to the identity on these samples (values off the diagonal are {share:.1e} of those on \
+                                 it): it remembers samples instead of generalising, and this method keeps such kernels",
+                                place + 1,
+                                in_words(kernel)
+                            ));
+                        }
+                        grams.push(gram);
+                    }
+                    tables.push(Table::kernels(grams, x.rows(), context.isa));
+                }
+                tables
+            }
+        };
+        let units = tasks.targets.iter().map(|target| Task { table: target.table, y: target.y.clone() }).collect();
+        Ok(Self { tasks, tables, units, kernels, notes })
+    }
+}
+
+fn check_memory(learner: &MultiTaskSelection, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<()> {
+    let Some(allowed) = context.memory else { return Ok(()) };
+    let of = |x: &Matrix<'_>| match learner.select {
+        Select::Features => x.rows().saturating_mul(x.columns()).saturating_mul(2),
+        Select::Kernels => x.rows().saturating_mul(x.rows()).saturating_mul(learner.kernels.len() + 3),
+    };
+    let numbers = tasks.tables.iter().fold(0usize, |sum, x| sum.saturating_add(of(x)));
+    let needed = numbers.saturating_mul(size_of::<f64>());
+    if needed > allowed {
+        return Err(Error::Memory { what: "multi-task selection", needed, allowed });
+    }
+    Ok(())
+}
+
+fn dense_values(x: &Matrix<'_>) -> Vec<f64> {
+    let mut values = vec![0.0; x.rows() * x.columns()];
+    for (row, to) in values.chunks_exact_mut(x.columns()).enumerate() {
+        x.copy_row(row, to);
+    }
+    values
+}
+
+/// The kernels with numbers for all parameters, the same for every task.
+fn resolve(learner: &MultiTaskSelection, tasks: &TaskSet<'_>) -> Result<Vec<Kernel>> {
+    let rule = |kernel: &Kernel| kernel.gamma().is_some_and(|gamma| gamma.value().is_none());
+    let joined = if tasks.tables.len() > 1 && learner.kernels.iter().any(rule) {
+        let values: Vec<f64> = tasks.tables.iter().flat_map(dense_values).collect();
+        Some(Matrix::dense(values, tasks.rows(), tasks.features())?)
+    } else {
+        None
+    };
+    let x = joined.as_ref().unwrap_or(&tasks.tables[0]);
+    learner
+        .kernels
+        .iter()
+        .map(|kernel| {
+            let kernel = kernel.resolve(x, None)?;
+            let plain = learner.normalize_kernels && !matches!(kernel, Kernel::Normalized { .. });
+            Ok(if plain { Kernel::Normalized { kernel: Box::new(kernel) } } else { kernel })
+        })
+        .collect()
+}
+
+/// The kernel matrix of a dense table from the inner products of its rows, which all kernels that can be had from them share. The columns
+/// are shifted to mean zero for distances, so that they do not cancel.
+fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<[Vec<f64>; 2]>) -> Option<Vec<f64>> {
+    let (inner, normalize) = match kernel {
+        Kernel::Normalized { kernel } => (&**kernel, true),
+        _ => (kernel, false),
+    };
+    let gamma = inner.gamma().and_then(|gamma| gamma.value()).unwrap_or(0.0);
+    let n = x.rows();
+    if x.is_sparse() || !matches!(inner, Kernel::Linear | Kernel::Poly { .. } | Kernel::Rbf { .. }) {
+        return None;
+    }
+    let [plain, centred] = products.get_or_insert_with(|| {
+        let mut values = dense_values(x);
+        let (d, mut pair) = (x.columns(), [vec![0.0; n * n], vec![0.0; n * n]]);
+        for (k, out) in pair.iter_mut().enumerate() {
+            if k == 1 {
+                for column in 0..d {
+                    let mean = values.iter().skip(column).step_by(d).sum::<f64>() / n as f64;
+                    values.iter_mut().skip(column).step_by(d).for_each(|value| *value -= mean);
+                }
+            }
+            let view = View::new(&values, d);
+            let shape = Shape { rows: n, columns: n, depth: d };
+            linalg::add_product(out, n, shape, 1.0, view, view.transposed(), Part::Lower);
+            linalg::mirror(out, n);
+        }
+        pair
+    });
+    let mut gram = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            let place = i * n + j;
+            gram[place] = match inner {
+                Kernel::Poly { degree, coef0, .. } => (gamma * plain[place] + coef0).powi(*degree as i32),
+                Kernel::Rbf { .. } if i == j => 1.0,
+                Kernel::Rbf { .. } => (-gamma * (centred[i * n + i] + centred[j * n + j] - 2.0 * centred[place]).max(0.0)).exp(),
+                _ => plain[place],
+            };
+        }
+    }
+    if normalize && !matches!(inner, Kernel::Rbf { .. }) {
+        // A sample with k(x, x) = 0 is similar to nothing.
+        let scale: Vec<f64> = (0..n).map(|i| gram[i * n + i]).map(|v| if v > 0.0 { 1.0 / v.sqrt() } else { 0.0 }).collect();
+        for i in 0..n {
+            for j in 0..=i {
+                gram[i * n + j] *= scale[i] * scale[j];
+            }
+        }
+    }
+    linalg::mirror(&mut gram, n);
+    gram.iter().all(|value| value.is_finite()).then_some(gram)
+}
+
+/// The whole kernel matrix of a table.
+fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+    let rows = kernel::rows::<f64>(kernel, x, context)?;
+    let n = x.rows();
+    let width = n.next_multiple_of(context.isa.lanes::<f64>());
+    let mut padded = vec![0.0; n * width];
+    let order: Vec<usize> = (0..n).collect();
+    rows.fill(&order, 0..n, &mut padded.chunks_exact_mut(width).collect::<Vec<_>>());
+    let mut values = Vec::with_capacity(n * n);
+    padded.chunks_exact(width).for_each(|row| values.extend_from_slice(&row[..n]));
+    // Values of (i, j) and (j, i) may differ in the last bit: the solvers rely on symmetry.
+    for i in 0..n {
+        for j in 0..i {
+            values[j * n + i] = values[i * n + j];
+        }
+    }
+    if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+        return Err(Error::NotFinite { what: "a kernel matrix", found: values[place].to_string(), row: place / n, column: place % n });
+    }
+    Ok(values)
+}
+
+/// Whether a kernel is positive semi-definite whatever the samples.
+fn always_definite(kernel: &Kernel) -> bool {
+    match kernel {
+        Kernel::Linear | Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::InverseMultiquadric { .. } | Kernel::ChiSquared { .. } => {
+            true
+        }
+        Kernel::Poly { coef0, .. } => *coef0 >= 0.0,
+        Kernel::Normalized { kernel } => always_definite(kernel),
+        Kernel::Sum { terms } => terms.iter().all(|(weight, kernel)| *weight >= 0.0 && always_definite(kernel)),
+        _ => false,
+    }
+}
+
+fn check_definite(kernel: &Kernel, place: usize, gram: &[f64], n: usize) -> Result<()> {
+    if always_definite(kernel) {
+        return Ok(());
+    }
+    let largest = (0..n).map(|i| gram[i * n + i]).fold(0.0, f64::max);
+    let mut matrix = gram.to_vec();
+    (0..n).for_each(|i| matrix[i * n + i] += DEFINITE * largest.max(f64::MIN_POSITIVE));
+    if linalg::cholesky(&mut matrix, n) {
+        return Ok(());
+    }
+    Err(Error::data(format!(
+        "kernel {} ({}) is not positive semi-definite on these samples: only kernels that are inner products can be selected",
+        place + 1,
+        in_words(kernel)
+    )))
+}
+
+/// The ratio of mean absolute values off and on the diagonal, where it is small enough to warn.
+fn identity_share(gram: &[f64], n: usize) -> Option<f64> {
+    if n < 2 {
+        return None;
+    }
+    let all: f64 = gram.iter().map(|value| value.abs()).sum();
+    let diagonal: f64 = (0..n).map(|i| gram[i * n + i].abs()).sum();
+    let share = (all - diagonal) / (n - 1) as f64 / diagonal;
+    (diagonal > 0.0 && share < IDENTITY).then_some(share)
+}
+
+/// A kernel as users write it.
+pub(super) fn in_words(kernel: &Kernel) -> String {
+    let inner = if let Kernel::Normalized { kernel } = kernel { kernel } else { kernel };
+    let gamma = inner.gamma().and_then(|gamma| gamma.value()).map(|gamma| format!(", gamma {gamma}")).unwrap_or_default();
+    match inner {
+        Kernel::Poly { degree, coef0, .. } => format!("{} of degree {degree}, coef0 {coef0}{gamma}", inner.name()),
+        _ => format!("{}{gamma}", inner.name()),
+    }
+}

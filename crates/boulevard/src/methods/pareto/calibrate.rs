@@ -1,0 +1,78 @@
+//! Probabilities for the picked point: sigmoids on decisions of rows that were left out.
+
+use super::learner::ParetoSvc;
+use super::model::{ClassFront, ParetoModel};
+use crate::data::{Dataset, Matrix};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::observe::Context;
+use crate::svm::{Learner, Outputs, SvcModel, calibrate};
+
+/// Learns the one point of a front that lies at a given position.
+struct AtPosition<'a> {
+    parameters: &'a ParetoSvc,
+    kernel: &'a Kernel,
+    /// Per machine its class and its sum as a share of the largest.
+    position: Vec<(usize, f64)>,
+}
+
+impl Learner for AtPosition<'_> {
+    type Model = SvcModel;
+
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        self.parameters.training_part(data, rows)
+    }
+
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.parameters.test_part(data, train, rows)
+    }
+
+    fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {
+        Ok(self.parameters.at_position(data, self.kernel, &self.position, &[], context)?.0)
+    }
+}
+
+impl ParetoModel {
+    /// Where the picked point lies: per machine its class and its sum as a share of the largest.
+    pub(super) fn position(&self) -> Vec<(usize, f64)> {
+        let balanced = self.parameters.bias == super::Bias::Objective;
+        let machine = |machine: &ClassFront| {
+            let place = machine.place(self.picked, self.front.len());
+            let plus = self.codes.iter().filter(|&&code| code as usize == machine.class).count();
+            let largest = if balanced { 2 * plus.min(self.codes.len() - plus) } else { self.codes.len() };
+            (machine.class, machine.points[place].sum_alpha / largest as f64)
+        };
+        self.machines.iter().map(machine).collect()
+    }
+
+    /// The picked `alpha`s, spread out over all `rows` of the training table.
+    pub(super) fn starts(&self, rows: usize) -> Vec<Vec<f64>> {
+        let spread = |machine: &ClassFront| {
+            let mut all = vec![0.0; rows];
+            let alpha = machine.alpha(machine.place(self.picked, self.front.len()));
+            self.rows.iter().zip(alpha).for_each(|(&row, &value)| all[row] = value);
+            all
+        };
+        self.machines.iter().map(spread).collect()
+    }
+
+    /// Fits probabilities to the classifier; `data` is the table the model learnt from.
+    ///
+    /// Five folds, each solved at the picked position; Platt's sigmoid per output on the decisions of the rows left out. Probabilities
+    /// of an evolved point rest on exact points at the same sum.
+    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        data.validate()?;
+        if data.expect_classes()?.names() != self.classes || data.x.columns() != self.classifier.machine.features {
+            return Err(Error::data("probabilities must be fitted on the table the model learnt from: classes or columns differ"));
+        }
+        let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
+        let outputs = if self.classes.len() == 2 { Outputs::Pairs } else { Outputs::Classes };
+        let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
+        self.classifier.calibration = Some(calibrate(&learner, data, self.parameters.seed, outputs, raw, context)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! Choosing a point of a front, and the points worth marking in a picture.
+
+use serde::{Deserialize, Serialize};
+
+use super::point::FrontPoint;
+use crate::check;
+use crate::error::Result;
+
+/// Which point becomes the classifier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// The lowest estimate of the hold-out error (see [`estimate`]), of equals the one in the middle. Without a hold-out: the knee.
+    #[default]
+    Holdout,
+    /// The largest distance from the chord between both ends of the front, each objective divided by its range.
+    Knee,
+    /// The largest margin with an estimate within one standard error of the lowest. Without a hold-out: the knee.
+    OneSe,
+    /// This row of the table, the smallest sum first.
+    Index(usize),
+}
+
+/// Points worth a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// The lowest estimate of the hold-out error.
+    pub lowest: Option<usize>,
+    /// The knee.
+    pub knee: usize,
+    /// The largest margin within one standard error of the lowest estimate.
+    pub one_se: Option<usize>,
+    /// Where training and hold-out error part: in the order of falling training error, the last point whose hold-out error is within one
+    /// standard error of the lowest. `None` if they never part.
+    pub parting: Option<usize>,
+}
+
+/// The order of the paper's right-hand picture: by measured training error, largest first. Equal ones by falling sum, which on an exact
+/// front is the way to harder margins.
+pub fn by_training_error(points: &[FrontPoint]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by(|&a, &b| {
+        points[b].train_error.total_cmp(&points[a].train_error).then(points[b].sum_alpha.total_cmp(&points[a].sum_alpha)).then(b.cmp(&a))
+    });
+    order
+}
+
+/// Half the window of [`estimate`], as a share of the points.
+const WINDOW: f64 = 0.06;
+
+/// A calmer estimate of hold-out errors along an exact front: the mean over several hold-outs, then over neighboring points.
+///
+/// A hold-out of some hundred rows is noisy, and the lowest of a hundred noisy numbers is one that was lucky. Neighbors on a front are
+/// nearly the same machine, so their mean has the same expectation and less noise. `others` are fronts from other hold-outs; they are
+/// read where the sum has the same share of its largest value.
+pub(super) fn estimate(points: &[FrontPoint], others: &[Vec<FrontPoint>]) -> Vec<f64> {
+    let share = |points: &[FrontPoint], i: usize| points[i].sum_alpha / points[points.len() - 1].sum_alpha;
+    let at = |other: &[FrontPoint], share_at: f64| {
+        let above = (0..other.len()).position(|i| share(other, i) >= share_at).unwrap_or(other.len() - 1);
+        let (low, high) = (above.saturating_sub(1), above);
+        let width = share(other, high) - share(other, low);
+        let part = if width > 0.0 { ((share_at - share(other, low)) / width).clamp(0.0, 1.0) } else { 1.0 };
+        (1.0 - part) * other[low].holdout_error + part * other[high].holdout_error
+    };
+    let others: Vec<&Vec<FrontPoint>> = others.iter().filter(|other| !other.is_empty()).collect();
+    let mean = |i: usize| {
+        let sum: f64 = others.iter().map(|other| at(other, share(points, i))).sum();
+        (points[i].holdout_error + sum) / (1 + others.len()) as f64
+    };
+    let means: Vec<f64> = (0..points.len()).map(mean).collect();
+    let half = (WINDOW * points.len() as f64).round() as usize;
+    let window = |i: usize| &means[i.saturating_sub(half)..(i + half + 1).min(means.len())];
+    (0..means.len()).map(|i| window(i).iter().sum::<f64>() / window(i).len() as f64).collect()
+}
+
+/// The lowest error and its standard error over `rows` held-out rows.
+fn lowest(errors: &[f64], rows: usize) -> Option<(f64, f64)> {
+    let least = errors.iter().copied().filter(|error| !error.is_nan()).min_by(f64::total_cmp)?;
+    Some((least, (least * (1.0 - least) / rows.max(1) as f64).sqrt()))
+}
+
+/// The marks of a front whose hold-out errors are estimated as `errors` from hold-outs of `rows` rows.
+pub fn marks(points: &[FrontPoint], errors: &[f64], rows: usize) -> Marks {
+    let mut marks = Marks { lowest: None, knee: knee(points), one_se: None, parting: None };
+    let Some((least, deviation)) = lowest(errors, rows) else { return marks };
+    let equals: Vec<usize> = (0..points.len()).filter(|&i| errors[i] == least).collect();
+    marks.lowest = equals.get((equals.len() - 1) / 2).copied();
+    let close = |i: usize| errors[i] <= least + deviation;
+    let width = |i: usize| if points[i].margin.is_nan() { f64::NEG_INFINITY } else { points[i].margin };
+    marks.one_se = (0..points.len()).filter(|&i| close(i)).max_by(|&a, &b| width(a).total_cmp(&width(b)).then(b.cmp(&a)));
+    let order = by_training_error(points);
+    let last = order.iter().rposition(|&i| close(i));
+    marks.parting = last.filter(|&place| place + 1 < order.len()).map(|place| order[place]);
+    marks
+}
+
+/// The point farthest below the chord from the first to the last, objectives divided by their ranges.
+fn knee(points: &[FrontPoint]) -> usize {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0 };
+    let (width, height) = (last.sum_alpha - first.sum_alpha, last.quadratic - first.quadratic);
+    if width == 0.0 || height == 0.0 {
+        return points.len() / 2;
+    }
+    let depth = |point: &FrontPoint| (point.sum_alpha - first.sum_alpha) / width - (point.quadratic - first.quadratic) / height;
+    (0..points.len()).max_by(|&a, &b| depth(&points[a]).total_cmp(&depth(&points[b])).then(b.cmp(&a))).unwrap_or(0)
+}
+
+impl Pick {
+    /// The row of the table that is picked.
+    pub fn choose(self, points: &[FrontPoint], errors: &[f64], rows: usize) -> Result<usize> {
+        let marks = marks(points, errors, rows);
+        match self {
+            Self::Holdout => Ok(marks.lowest.unwrap_or(marks.knee)),
+            Self::Knee => Ok(marks.knee),
+            Self::OneSe => Ok(marks.one_se.unwrap_or(marks.knee)),
+            Self::Index(index) if index < points.len() => Ok(index),
+            Self::Index(index) => {
+                let allowed = format!("below {}, the number of points on the front", points.len());
+                Err(check::complaint("ParetoSvc", "pick", allowed, index))
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Errors along a front: which rows are held out, what every point says about them, and the common table of several machines.
+
+use super::model::ClassFront;
+use super::point::FrontPoint;
+use crate::check;
+use crate::data::{Categories, Matrix};
+use crate::error::{Error, Result};
+use crate::kernel::{self, Kernel};
+use crate::observe::Context;
+use crate::parallel;
+use crate::random::Random;
+use crate::svm::argmax;
+
+/// The stream that hold-outs are drawn from.
+const STREAM: u64 = 0x68_6f_6c_64 << 32;
+
+/// Training and held-out rows. Every class gives its share, rounded, but at least one row if it has two; a class with a single row gives
+/// none. A hold-out that sees one class only could not tell a good machine from a constant one, and is refused.
+pub(super) fn hold_out(classes: &Categories, fraction: f64, seed: u64, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+    if fraction == 0.0 {
+        return Ok(((0..classes.len()).collect(), Vec::new()));
+    }
+    let mut random = Random::new(seed, STREAM + repeat as u64);
+    let mut held = vec![false; classes.len()];
+    let mut seen = 0;
+    for class in 0..classes.names().len() {
+        let mut rows: Vec<usize> = (0..classes.len()).filter(|&row| classes.codes()[row] as usize == class).collect();
+        if rows.len() < 2 {
+            continue;
+        }
+        random.shuffle(&mut rows);
+        let count = ((rows.len() as f64 * fraction).round() as usize).clamp(1, rows.len() - 1);
+        rows[..count].iter().for_each(|&row| held[row] = true);
+        seen += 1;
+    }
+    if seen < 2 {
+        let counts: Vec<String> =
+            classes.names().iter().zip(classes.counts()).map(|(name, count)| format!("{count} of `{name}`")).collect();
+        return Err(Error::data(format!(
+            "a hold-out needs two classes with at least 2 rows each, found {}: set holdout to 0",
+            counts.join(", ")
+        )));
+    }
+    Ok((0..classes.len()).partition(|&row| !held[row]))
+}
+
+/// Fails with the place of the first pair of values that differ by more than rounding.
+pub(super) fn check_symmetric(x: &Matrix<'_>) -> Result<()> {
+    let n = x.rows();
+    if x.columns() != n {
+        return Err(Error::shape(format!("columns of a precomputed kernel matrix with {n} rows"), n, x.columns()));
+    }
+    let mut largest: f64 = 0.0;
+    for row in 0..n {
+        x.for_each(row, |_, value| largest = largest.max(value.abs()));
+    }
+    for row in 0..n {
+        for column in 0..row {
+            let (a, b) = (x.get(row, column), x.get(column, row));
+            if (a - b).abs() > 1e-6 * largest {
+                return Err(Error::data(format!(
+                    "a kernel matrix must be symmetric: row {row}, column {column} holds {a}, row {column}, column {row} holds {b}"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Measures hold-out errors and makes the common table. Errors of each machine's own two-class problem go into its points.
+pub(super) fn table(
+    machines: &mut [ClassFront],
+    kernel: &Kernel,
+    training: &Matrix<'_>,
+    codes: &[u32],
+    new: &Matrix<'_>,
+    held: &[u32],
+    classes: usize,
+    context: &Context<'_>,
+) -> Result<Vec<FrontPoint>> {
+    let decisions =
+        if held.is_empty() { vec![Vec::new(); machines.len()] } else { decide(machines, kernel, training, codes, new, context)? };
+    for (machine, decisions) in machines.iter_mut().zip(&decisions) {
+        for (point, values) in machine.points.iter_mut().zip(decisions.chunks_exact(held.len().max(1))) {
+            let wrong = values.iter().zip(held).filter(|(value, code)| (**value > 0.0) != (**code as usize == machine.class)).count();
+            point.holdout_error = wrong as f64 / held.len() as f64;
+        }
+    }
+    if classes == 2 {
+        return Ok(machines.first().map(|machine| machine.points.clone()).unwrap_or_default());
+    }
+    let own = decide(machines, kernel, training, codes, &kernel_rows(kernel, training, codes.len()), context)?;
+    let positions = machines.iter().map(|machine| machine.points.len()).max().unwrap_or(0);
+    let error = |decisions: &[Vec<f64>], truth: &[u32], position: usize| {
+        let rows = truth.len();
+        let judge = |row: usize| {
+            let values: Vec<f64> = machines
+                .iter()
+                .zip(decisions)
+                .map(|(machine, values)| {
+                    let place = machine.place(position, positions);
+                    machine.scale(place) * values[place * rows + row]
+                })
+                .collect();
+            machines[argmax(&values)].class
+        };
+        let wrong = (0..rows).filter(|&row| judge(row) != truth[row] as usize).count();
+        if rows == 0 { f64::NAN } else { wrong as f64 / rows as f64 }
+    };
+    let points = (0..positions).map(|position| {
+        let places: Vec<usize> = machines.iter().map(|machine| machine.place(position, positions)).collect();
+        let each = || machines.iter().zip(&places).map(|(machine, &place)| &machine.points[place]);
+        let used = |row: usize| machines.iter().zip(&places).any(|(machine, &place)| machine.alpha(place)[row] > 0.0);
+        FrontPoint {
+            quadratic: each().map(|point| point.quadratic).sum(),
+            sum_alpha: each().map(|point| point.sum_alpha).sum(),
+            train_error: error(&own, codes, position),
+            holdout_error: error(&decisions, held, position),
+            n_support: (0..codes.len()).filter(|&row| used(row)).count(),
+            equivalent_c: (each().map(|point| point.equivalent_c.ln()).sum::<f64>() / machines.len() as f64).exp(),
+            margin: each()
+                .map(|point| point.margin)
+                .fold(f64::INFINITY, |least, margin| if margin.is_nan() { margin } else { least.min(margin) }),
+            gap: each().map(|point| point.gap).fold(0.0, f64::max),
+        }
+    });
+    Ok(points.collect())
+}
+
+/// The training rows as new rows: for a given matrix it is its own table of values.
+fn kernel_rows(kernel: &Kernel, training: &Matrix<'_>, rows: usize) -> Matrix<'static> {
+    let all: Vec<usize> = (0..rows).collect();
+    kernel.new_rows_of(training, &all, &all)
+}
+
+/// Decision values of every point for every new row: per machine row-major, points x rows.
+fn decide(
+    machines: &[ClassFront],
+    kernel: &Kernel,
+    training: &Matrix<'_>,
+    codes: &[u32],
+    new: &Matrix<'_>,
+    context: &Context<'_>,
+) -> Result<Vec<Vec<f64>>> {
+    /// New rows judged at once by one thread.
+    const PART: usize = 256;
+    let all: Vec<usize> = (0..codes.len()).collect();
+    let rows = kernel::cross::<f64>(kernel, training, &all, new, context)?;
+    let lanes = context.isa.lanes::<f64>();
+    let part = PART.next_multiple_of(lanes);
+    let mut decisions = Vec::with_capacity(machines.len());
+    for machine in machines {
+        let outputs = machine.points.len();
+        let label = |i: usize| if codes[i] as usize == machine.class { 1.0 } else { -1.0 };
+        let weights: Vec<f64> = machine.alphas.iter().enumerate().map(|(at, alpha)| label(at % codes.len()) * alpha).collect();
+        let parts = parallel::map(context.threads, new.rows().div_ceil(part), |p| {
+            let columns = p * part..((p + 1) * part).min(new.rows());
+            let mut sums = vec![0.0; outputs * columns.len().next_multiple_of(lanes)];
+            rows.weigh(&all, &weights, outputs, columns.clone(), &mut sums);
+            (columns, sums)
+        });
+        let mut values = vec![0.0; outputs * new.rows()];
+        for (columns, sums) in parts {
+            let stride = columns.len().next_multiple_of(lanes);
+            for place in 0..outputs {
+                let to = &mut values[place * new.rows() + columns.start..place * new.rows() + columns.end];
+                to.iter_mut().zip(&sums[place * stride..]).for_each(|(to, sum)| *to = sum + machine.biases[place]);
+            }
+        }
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            return Err(check::complaint("ParetoSvc", "kernel", "one whose sums are finite on this table", values[place]));
+        }
+        decisions.push(values);
+    }
+    Ok(decisions)
+}

@@ -1,0 +1,484 @@
+//! Parameters, and the way from data to a front.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::choose::{Pick, estimate};
+use super::evolve::{Evolution, Variant};
+use super::judge;
+use super::model::{ClassFront, Output, ParetoModel, Samples};
+use super::point::{Facts, FrontPoint, facts};
+use super::population::Landscape;
+use super::restart;
+use super::signed::SignedKernel;
+use super::slots::{Slot, SlotTask};
+use super::variation::{Crossover, Mutation};
+use crate::check;
+use crate::data::{Categories, Dataset, Matrix};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::linalg;
+use crate::metrics::pareto::non_dominated_ranks;
+use crate::observe::{Context, StopReason};
+use crate::solver::{KernelSource, TableKernel};
+use crate::svm::{FitReport, Learner, SolverSettings, SvcModel};
+
+/// How the front is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Exact slots; where the kernel is not positive semi-definite, restarts and mixtures look for better minima.
+    #[default]
+    Hybrid,
+    /// Exact slots only: with such a kernel each is a local minimum.
+    Exact,
+    /// The paper's evolution.
+    Evolve,
+}
+
+/// Whether the machines have an intercept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bias {
+    /// None: two objectives.
+    #[default]
+    None,
+    /// `-|sum alpha y|` is a third objective; exact slots keep it at zero, each class with half of the sum.
+    Objective,
+}
+
+/// Parameters of a multi-objective support vector classifier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ParetoSvc {
+    /// The kernel. A multiquadric grows with distance and is used with a negative sign, which makes it a similarity.
+    pub kernel: Kernel,
+    /// How the front is computed.
+    pub mode: Mode,
+    /// Points of an exact front, at equally spaced sums.
+    pub n_points: usize,
+    /// Candidates of an evolution, at least 4.
+    pub population_size: usize,
+    /// Generations of an evolution.
+    pub generations: usize,
+    /// How an evolution mutates.
+    pub mutation: Mutation,
+    /// How an evolution recombines.
+    pub crossover: Crossover,
+    /// Which NSGA-II.
+    pub variant: Variant,
+    /// Share of the rows that are held out to measure errors on, below 1; 0 for none.
+    pub holdout: f64,
+    /// Hold-outs over which errors are averaged before a point of an exact front is picked. The table shows those of the first.
+    pub holdout_repeats: usize,
+    /// Whether the machines have an intercept.
+    pub bias: Bias,
+    /// Which point becomes the classifier.
+    pub pick: Pick,
+    /// Whether the picked point of an exact front is solved again on all rows, the held-out ones too.
+    pub refit: bool,
+    /// Relative KKT gap of every point of an exact front.
+    pub tolerance: f64,
+    /// Megabytes for the kernel matrix or its rows.
+    pub cache_megabytes: f64,
+    /// Steps of the solver per point at most; none means two hundred per row and 100 000.
+    pub max_iterations: Option<u64>,
+    /// Whether to fit probabilities with the model.
+    pub calibrate: bool,
+    /// Seed of the hold-out, the evolution and the restarts.
+    pub seed: u64,
+}
+
+impl Default for ParetoSvc {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::default(),
+            mode: Mode::default(),
+            n_points: 100,
+            population_size: 100,
+            generations: 1000,
+            mutation: Mutation::default(),
+            crossover: Crossover::default(),
+            variant: Variant::default(),
+            holdout: 0.2,
+            holdout_repeats: 5,
+            bias: Bias::default(),
+            pick: Pick::default(),
+            refit: true,
+            tolerance: 1e-5,
+            cache_megabytes: 200.0,
+            max_iterations: None,
+            calibrate: false,
+            seed: 0,
+        }
+    }
+}
+
+const OWNER: &str = "ParetoSvc";
+/// Fewest rows to learn from.
+const FEWEST_ROWS: usize = 5;
+/// Most points and candidates: more than any picture can show.
+const MOST_POINTS: usize = 100_000;
+/// Rows up to which a kernel without a proof is tested for negative eigenvalues; beyond, it counts as indefinite.
+const TESTED_UP_TO: usize = 2000;
+
+/// One front before it is put into a model.
+struct Computed {
+    members: Vec<(Vec<f64>, Facts)>,
+    iterations: u64,
+    stop: StopReason,
+    reference: f64,
+}
+
+/// A front with its errors.
+struct Measured {
+    train: Vec<usize>,
+    held: usize,
+    codes: Vec<u32>,
+    machines: Vec<ClassFront>,
+    front: Vec<FrontPoint>,
+    report: FitReport,
+}
+
+impl ParetoSvc {
+    fn balanced(&self) -> bool {
+        self.bias == Bias::Objective
+    }
+
+    fn cache_bytes(&self) -> usize {
+        (self.cache_megabytes * 1e6).min(1e15) as usize
+    }
+
+    /// The settings that a classifier made from a point remembers.
+    pub(super) fn settings(&self) -> SolverSettings {
+        SolverSettings { tolerance: self.tolerance, cache_megabytes: self.cache_megabytes, ..SolverSettings::default() }
+    }
+
+    /// The kernel as a similarity, all parameters numbers.
+    fn similarity(&self, x: &Matrix<'_>) -> Result<Kernel> {
+        let kernel = self.kernel.resolve(x, None)?;
+        Ok(match kernel {
+            Kernel::Multiquadric { .. } => Kernel::Sum { terms: vec![(-1.0, kernel)] },
+            kernel => kernel,
+        })
+    }
+
+    fn task<'a>(&self, source: &'a dyn KernelSource, signs: &'a [f64]) -> SlotTask<'a> {
+        SlotTask {
+            source,
+            signs,
+            balanced: self.balanced(),
+            tolerance: self.tolerance,
+            max_iterations: self.max_iterations.unwrap_or(100_000 + 200 * signs.len() as u64),
+        }
+    }
+
+    /// The front of one two-class problem.
+    fn front(&self, table: &TableKernel<'_>, signs: &[f64], context: &Context<'_>) -> Result<Computed> {
+        let source = SignedKernel::new(table, signs, self.cache_bytes(), context);
+        let n = signs.len();
+        let balanced = self.balanced();
+        let reference = {
+            let order: Vec<usize> = (0..n).collect();
+            let mut sums = vec![0.0; n.next_multiple_of(64)];
+            source.double()?.weigh(&order, &vec![1.0; n], 1, 0..n, &mut sums);
+            sums[..n].iter().sum::<f64>()
+        };
+        if !reference.is_finite() {
+            return Err(Error::data("the kernel values are so large that their sum overflows: scale the columns first"));
+        }
+        if self.mode == Mode::Evolve {
+            let matrix = source.matrix(context)?;
+            let landscape = Landscape { q: &matrix, signs, objectives: if balanced { 3 } else { 2 } };
+            let evolution = Evolution {
+                population: self.population_size,
+                generations: self.generations,
+                mutation: self.mutation,
+                crossover: self.crossover,
+                variant: self.variant,
+                seed: self.seed,
+            };
+            let evolved = evolution.run(&landscape, context)?;
+            let describe = |member: super::population::Member| {
+                let facts = facts(&member.alpha, &member.gradient, signs, balanced);
+                (member.alpha, facts)
+            };
+            let members = evolved.front.into_iter().map(describe).collect();
+            return Ok(Computed { members, iterations: evolved.generations, stop: evolved.stop, reference });
+        }
+        let task = self.task(&source, signs);
+        let cache = Some(self.cache_bytes());
+        let mut slots = task.sweep(self.n_points, cache, context)?;
+        let mut stop = slots.iter().fold(StopReason::Converged, |worst, slot| worst.worst(slot.stop));
+        let interrupted = matches!(stop, StopReason::TimeLimit | StopReason::Interrupted);
+        if self.mode == Mode::Hybrid && !interrupted && !is_positive(table.kernel(), &source)? {
+            stop = stop.worst(restart::improve(&task, &mut slots, self.seed, cache, context)?);
+        }
+        let iterations = slots.iter().map(|slot| slot.iterations).sum();
+        let mut members: Vec<(Vec<f64>, Facts)> = slots
+            .into_iter()
+            .map(|Slot { alpha, gradient, .. }| {
+                let facts = facts(&alpha, &gradient, signs, balanced);
+                (alpha, facts)
+            })
+            .collect();
+        // An indefinite kernel may have a smaller q at a larger sum: such slots are not on the front.
+        let points: Vec<[f64; 2]> = members.iter().map(|(_, facts)| [facts.sum, -facts.quadratic]).collect();
+        let mut ranks = non_dominated_ranks(&points)?.into_iter();
+        members.retain(|_| ranks.next() == Some(0));
+        Ok(Computed { members, iterations, stop, reference })
+    }
+
+    /// One front per machine: the second of two classes against the first, or each class against the rest.
+    fn fronts(
+        &self,
+        table: &TableKernel<'_>,
+        codes: &[u32],
+        classes: usize,
+        context: &Context<'_>,
+    ) -> Result<(Vec<ClassFront>, FitReport)> {
+        let mut report = FitReport::default();
+        let mut machines = Vec::new();
+        for class in if classes == 2 { 1..2 } else { 0..classes } {
+            if !codes.iter().any(|&code| code as usize == class) {
+                continue;
+            }
+            let signs = signs(codes, class);
+            let computed = self.front(table, &signs, context)?;
+            report.iterations += computed.iterations;
+            report.stop = report.stop.worst(computed.stop);
+            let (mut alphas, mut points, mut lambdas, mut biases) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            for (alpha, facts) in computed.members {
+                alphas.extend(alpha);
+                points.push(facts.point());
+                lambdas.push(facts.lambda);
+                biases.push(facts.bias);
+                report.objective += 0.5 * facts.quadratic;
+                report.violation = report.violation.max(facts.violation);
+                report.gap = report.gap.max(facts.gap);
+            }
+            machines.push(ClassFront { class, points, alphas, lambdas, biases, reference: computed.reference });
+        }
+        Ok((machines, report))
+    }
+
+    /// A classifier at the sum `position * largest` of every machine, from all rows of `data`. `starts` are `alpha`s to begin with.
+    pub(super) fn at_position(
+        &self,
+        data: &Dataset<'_>,
+        kernel: &Kernel,
+        position: &[(usize, f64)],
+        starts: &[Vec<f64>],
+        context: &Context<'_>,
+    ) -> Result<(SvcModel, StopReason)> {
+        let classes = data.expect_classes()?;
+        let table = TableKernel::new(kernel, &data.x, context);
+        let mut solved = Vec::new();
+        let mut report = FitReport::default();
+        for (machine, &(class, share)) in position.iter().enumerate() {
+            let signs = signs(classes.codes(), class);
+            if signs.iter().all(|&y| y < 0.0) || signs.iter().all(|&y| y > 0.0) {
+                continue;
+            }
+            let source = SignedKernel::new(&table, &signs, self.cache_bytes(), context);
+            let task = self.task(&source, &signs);
+            let mut solver = task.solver(Some(self.cache_bytes()), context)?;
+            let ones = vec![1.0; signs.len()];
+            let start = task.fill(starts.get(machine).unwrap_or(&ones), share * task.largest());
+            let slot = task.descend(&mut solver, start, None)?;
+            let facts = facts(&slot.alpha, &slot.gradient, &signs, task.balanced);
+            report.iterations += slot.iterations;
+            report.stop = report.stop.worst(slot.stop);
+            report.gap = report.gap.max(facts.gap);
+            report.violation = report.violation.max(facts.violation);
+            report.objective += 0.5 * facts.quadratic;
+            report.rows = signs.len();
+            solved.push((class, slot.alpha, facts));
+        }
+        let rows: Vec<usize> = (0..data.len()).collect();
+        let samples = Samples {
+            kernel,
+            rows: &rows,
+            codes: classes.codes(),
+            vectors: &data.x,
+            features: data.x.columns(),
+            classes: classes.names(),
+            feature_names: &data.feature_names,
+        };
+        let outputs: Vec<Output<'_>> = solved
+            .iter()
+            .map(|(class, alpha, facts)| {
+                let scale = if facts.lambda > 0.0 { 1.0 / facts.lambda } else { 1.0 };
+                Output { class: *class, alpha, scale, bias: facts.bias }
+            })
+            .collect();
+        let c = outputs.iter().map(|output| output.scale.ln()).sum::<f64>() / outputs.len().max(1) as f64;
+        Ok((samples.classifier(&outputs, self.settings(), c.exp(), report), report.stop))
+    }
+
+    /// Splits, computes the front and measures its errors; `repeat` tells hold-outs apart.
+    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, context: &Context<'_>) -> Result<Measured> {
+        let classes = data.expect_classes()?;
+        let count = classes.names().len();
+        let (train, test) = judge::hold_out(classes, self.holdout, self.seed, repeat)?;
+        let x = kernel.rows_of(&data.x, &train);
+        let codes: Vec<u32> = train.iter().map(|&row| classes.codes()[row]).collect();
+        let table = TableKernel::new(kernel, &x, context);
+        let (mut machines, report) = self.fronts(&table, &codes, count, context)?;
+        let new_rows = kernel.new_rows_of(&data.x, &train, &test);
+        let truth: Vec<u32> = test.iter().map(|&row| classes.codes()[row]).collect();
+        let front = judge::table(&mut machines, kernel, &x, &codes, &new_rows, &truth, count, context)?;
+        Ok(Measured { train, held: test.len(), codes, machines, front, report })
+    }
+
+    /// Fronts from other hold-outs, with fewer points: they are averaged over neighbors anyway.
+    fn repeats(&self, data: &Dataset<'_>, kernel: &Kernel, report: &mut FitReport, context: &Context<'_>) -> Result<Vec<Vec<FrontPoint>>> {
+        let coarse = Self { n_points: (self.n_points / 3).max(10).min(self.n_points), ..self.clone() };
+        let mut fronts = Vec::new();
+        for repeat in 1..self.holdout_repeats {
+            if matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted) {
+                break;
+            }
+            let measured = coarse.measure(data, kernel, repeat, context)?;
+            report.iterations += measured.report.iterations;
+            report.stop = report.stop.worst(measured.report.stop);
+            // A front that was cut short ends somewhere else.
+            if !matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted) {
+                fronts.push(measured.front);
+            }
+        }
+        Ok(fronts)
+    }
+
+    fn check_data(&self, data: &Dataset<'_>) -> Result<()> {
+        data.validate()?;
+        let classes = data.expect_classes()?;
+        if data.weights.is_some() {
+            return Err(Error::data("ParetoSvc takes no sample weights: every row counts the same"));
+        }
+        let present: Vec<usize> = classes.counts().iter().enumerate().filter(|(_, count)| **count > 0).map(|(class, _)| class).collect();
+        match present[..] {
+            [] => return Err(Error::data("classification needs at least two classes, found none")),
+            [only] => {
+                let name = &classes.names()[only];
+                return Err(Error::data(format!("classification needs at least two classes, found only one class: `{name}`")));
+            }
+            _ => {}
+        }
+        if data.len() < FEWEST_ROWS {
+            return Err(Error::data(format!("ParetoSvc needs at least {FEWEST_ROWS} rows, found {}", data.len())));
+        }
+        if self.kernel == Kernel::Precomputed { judge::check_symmetric(&data.x) } else { Ok(()) }
+    }
+}
+
+/// +1 for a class, -1 for all others.
+fn signs(codes: &[u32], class: usize) -> Vec<f64> {
+    codes.iter().map(|&code| if code as usize == class { 1.0 } else { -1.0 }).collect()
+}
+
+/// Whether every local minimum is a global one: the kernel is known to be positive semi-definite, or this matrix is (up to rounding).
+fn is_positive(kernel: &Kernel, source: &SignedKernel<'_>) -> Result<bool> {
+    if kernel.is_positive_semidefinite() == Some(true) {
+        return Ok(true);
+    }
+    let n = source.len();
+    if n > TESTED_UP_TO {
+        return Ok(false);
+    }
+    let mut matrix = source.matrix(&Context::single())?;
+    let largest = (0..n).map(|i| matrix[i * n + i].abs()).fold(0.0, f64::max);
+    (0..n).for_each(|i| matrix[i * n + i] += 1e-9 * largest);
+    Ok(linalg::cholesky(&mut matrix, n))
+}
+
+impl Learner for ParetoSvc {
+    type Model = ParetoModel;
+
+    fn validate(&self) -> Result<()> {
+        self.kernel.validate()?;
+        check::positive(OWNER, "tolerance", self.tolerance)?;
+        check::positive(OWNER, "cache_megabytes", self.cache_megabytes)?;
+        if !(0.0..1.0).contains(&self.holdout) {
+            return Err(check::complaint(OWNER, "holdout", "at least 0 (none) and below 1", self.holdout));
+        }
+        check::at_least(OWNER, "holdout_repeats", self.holdout_repeats, 1)?;
+        check::at_least(OWNER, "n_points", self.n_points, 2)?;
+        check::at_least(OWNER, "population_size", self.population_size, 4)?;
+        check::at_least(OWNER, "generations", self.generations, 1)?;
+        for (name, value) in
+            [("n_points", self.n_points), ("population_size", self.population_size), ("holdout_repeats", self.holdout_repeats)]
+        {
+            if value > MOST_POINTS {
+                return Err(check::complaint(OWNER, name, format!("at most {MOST_POINTS}"), value));
+            }
+        }
+        Ok(())
+    }
+
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        self.kernel.part_of(data, rows)
+    }
+
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.kernel.new_rows_of(&data.x, train, rows)
+    }
+
+    fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<ParetoModel> {
+        let start = Instant::now();
+        self.validate()?;
+        self.check_data(data)?;
+        let classes: &Categories = data.expect_classes()?;
+        let kernel = self.similarity(&data.x)?;
+        let Measured { train, held, codes, machines, front, mut report } = self.measure(data, &kernel, 0, context)?;
+        let mut estimates: Vec<f64> = front.iter().map(|point| point.holdout_error).collect();
+        if self.mode != Mode::Evolve && held > 0 {
+            estimates = estimate(&front, &self.repeats(data, &kernel, &mut report, context)?);
+        }
+        let picked = self.pick.choose(&front, &estimates, held)?;
+        let x = kernel.vectors(&data.x, &train);
+        let mut model = ParetoModel {
+            parameters: self.clone(),
+            classes: classes.names().to_vec(),
+            // Replaced at once: making it needs the rest of the model.
+            classifier: Samples {
+                kernel: &kernel,
+                rows: &[],
+                codes: &[],
+                vectors: &x,
+                features: data.x.columns(),
+                classes: classes.names(),
+                feature_names: &data.feature_names,
+            }
+            .classifier(&[], self.settings(), 1.0, report),
+            vectors: x,
+            front,
+            machines,
+            kernel,
+            rows: train,
+            codes,
+            estimates,
+            holdout_rows: held,
+            picked,
+            feature_names: data.feature_names.clone(),
+            report,
+        };
+        model.classifier = model.select(picked)?;
+        let stopped = matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted);
+        if self.refit && self.mode != Mode::Evolve && model.holdout_rows > 0 && !stopped {
+            let (classifier, stop) = self.at_position(data, &model.kernel, &model.position(), &model.starts(data.len()), context)?;
+            // A refit that was stopped is no better than the point itself.
+            if !matches!(stop, StopReason::TimeLimit | StopReason::Interrupted) {
+                model.classifier = classifier;
+            }
+            report.stop = report.stop.worst(stop);
+        }
+        if self.calibrate && !stopped {
+            model.calibrate_in(data, context)?;
+        }
+        model.report = report.finish(start, data.len());
+        model.classifier.report.seconds = model.report.seconds;
+        Ok(model)
+    }
+}

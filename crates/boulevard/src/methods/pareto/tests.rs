@@ -1,0 +1,487 @@
+//! The front against solved problems, and what must hold for any front.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::evolve::Evolution;
+use super::point::facts;
+use super::population::Landscape;
+use super::restart;
+use super::signed::SignedKernel;
+use super::slots::SlotTask;
+use super::*;
+use crate::data::{Categories, Dataset, Matrix};
+use crate::kernel::Kernel;
+use crate::metrics::pareto::hypervolume;
+use crate::observe::{Context, StopFlag, StopReason};
+use crate::solver::TableKernel;
+use crate::svm::{Learner, Model, Penalty, SolverSettings, Svc};
+
+fn vectors(prefix: &str) -> Vec<(String, Value)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/pareto");
+    let mut found: Vec<(String, Value)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(prefix))
+        .map(|path| (path.display().to_string(), serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()))
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    assert!(!found.is_empty());
+    found
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+}
+
+fn matrix(value: &Value) -> Matrix<'static> {
+    let rows: Vec<Vec<f64>> = value.as_array().unwrap().iter().map(numbers).collect();
+    Matrix::from_rows(&rows).unwrap()
+}
+
+fn problem(value: &Value) -> (Matrix<'static>, Vec<f64>, Kernel) {
+    let (x, signs) = (matrix(&value["X"]), numbers(&value["y"]));
+    let number = |name: &str| value[name].as_f64().unwrap();
+    let kernel = match value["kernel"].as_str().unwrap() {
+        "rbf" => Kernel::rbf(number("gamma")),
+        "epanechnikov" => Kernel::Epanechnikov { gamma: (1.0 / number("p")).into(), degree: number("p2") as u32 },
+        "sigmoid" => Kernel::sigmoid(number("p"), number("p2")),
+        "multiquadric" => Kernel::Multiquadric { gamma: (1.0 / number("p")).into(), coef0: number("p2") },
+        other => panic!("unknown kernel {other}"),
+    };
+    (x, signs, kernel)
+}
+
+/// Runs `work` with the slots of a problem.
+fn with_task<R>(x: &Matrix<'static>, signs: &[f64], kernel: &Kernel, balanced: bool, work: impl FnOnce(&SlotTask<'_>) -> R) -> R {
+    let context = Context::single();
+    let table = TableKernel::new(kernel, x, &context);
+    let source = SignedKernel::new(&table, signs, 1 << 24, &context);
+    work(&SlotTask { source: &source, signs, balanced, tolerance: 1e-10, max_iterations: 1_000_000 })
+}
+
+fn classes(signs: &[f64]) -> Categories {
+    Categories::from_names(&signs.iter().map(|y| y.to_string()).collect::<Vec<_>>())
+}
+
+#[test]
+fn exact_slots_reach_the_solved_problems() {
+    for (name, value) in vectors("psd_") {
+        let (x, signs, kernel) = problem(&value);
+        with_task(&x, &signs, &kernel, false, |task| {
+            let mut solver = task.solver(None, &Context::single()).unwrap();
+            for point in value["front"].as_array().unwrap() {
+                let (s, q) = (point["s"].as_f64().unwrap(), point["q"].as_f64().unwrap());
+                let slot = task.descend(&mut solver, task.fill(&vec![1.0; signs.len()], s), None).unwrap();
+                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                assert!((found.quadratic - q).abs() <= 1e-8 * q, "{name}, s = {s}: {} instead of {q}", found.quadratic);
+                assert!((found.sum - s).abs() < 1e-12 * s.max(1.0) && found.gap < 1e-8, "{name}, s = {s}: gap {}", found.gap);
+                let worst = slot.alpha.iter().zip(numbers(&point["alpha"])).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(worst < 1e-6, "{name}, s = {s}: alpha off by {worst}");
+                if point["alpha"].as_array().unwrap().iter().any(|a| (1e-9..1.0 - 1e-9).contains(&a.as_f64().unwrap())) {
+                    let slope = point["lam_half_slope"].as_f64().unwrap();
+                    assert!((found.lambda - slope).abs() < 1e-7 * slope, "{name}, s = {s}: lambda {} instead of {slope}", found.lambda);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_sweep_is_the_same_front_and_covers_its_hypervolume() {
+    for (name, value) in vectors("psd_") {
+        let (x, signs, kernel) = problem(&value);
+        with_task(&x, &signs, &kernel, false, |task| {
+            let slots = task.sweep(400, None, &Context::single()).unwrap();
+            assert_eq!(slots.len(), 400);
+            let front: Vec<[f64; 2]> = slots.iter().map(|slot| [slot.alpha.iter().sum(), -slot.quadratic]).collect();
+            let reference = numbers(&value["hv_ref"]);
+            let covered = hypervolume(&front, &[reference[0], -reference[1]]).unwrap();
+            let exact = value["hv_exact"].as_f64().unwrap();
+            // The staircase of 400 points misses about a part in 400.
+            assert!(covered <= exact * (1.0 + 1e-9) && covered > 0.99 * exact, "{name}: {covered} of {exact}");
+            let ray = value["ray_q_at_sum1"].as_f64().unwrap();
+            for slot in &slots {
+                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                assert!(found.gap < 1e-8, "{name}: gap {} at {}", found.gap, found.sum);
+                if found.sum < value["ray_until_s"].as_f64().unwrap() {
+                    assert!((found.quadratic / (found.sum * found.sum) - ray).abs() < 1e-8 * ray, "{name}: ray");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn gradients_do_not_drift_along_a_sweep() {
+    // More rows than the solver's own exact finish takes, and far from separable: the front ends in badly conditioned problems.
+    let data = crate::data::generate::banana(650, 7);
+    let signs: Vec<f64> = data.expect_classes().unwrap().codes().iter().map(|&c| if c == 1 { 1.0 } else { -1.0 }).collect();
+    with_task(&data.x, &signs, &Kernel::rbf(1.0), false, |task| {
+        let slots = task.sweep(40, None, &Context::single()).unwrap();
+        let (order, n) = ((0..650).collect::<Vec<_>>(), 650usize);
+        for slot in &slots {
+            let mut exact = vec![0.0; n.next_multiple_of(64)];
+            task.source.double().unwrap().weigh(&order, &slot.alpha, 1, 0..n, &mut exact);
+            let worst = exact.iter().zip(&slot.gradient).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+            assert!(worst < 1e-11 && found.gap < 1e-4, "s = {}: drift {worst}, gap {}", found.sum, found.gap);
+        }
+    });
+}
+
+#[test]
+fn every_point_is_the_plain_machine_of_its_c() {
+    for (name, value) in vectors("psd_") {
+        let (x, signs, kernel) = problem(&value);
+        with_task(&x, &signs, &kernel, false, |task| {
+            for path in value["svm_path_b0"].as_array().unwrap() {
+                let (s, q, c) = (path["s_norm"].as_f64().unwrap(), path["q_norm"].as_f64().unwrap(), path["C"].as_f64().unwrap());
+                let mut solver = task.solver(None, &Context::single()).unwrap();
+                let slot = task.descend(&mut solver, task.fill(&vec![1.0; signs.len()], s), None).unwrap();
+                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                assert!((found.quadratic - q).abs() < 1e-7 * q, "{name}, C = {c}");
+                if slot.alpha.iter().any(|&a| a > 1e-9 && a < 1.0 - 1e-9) {
+                    assert!((1.0 / found.lambda - c).abs() < 1e-5 * c, "{name}: C {} instead of {c}", 1.0 / found.lambda);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn with_an_intercept_the_front_is_the_ordinary_machine() {
+    let data = crate::data::generate::banana(90, 3);
+    let front = ParetoSvc {
+        kernel: Kernel::rbf(1.0),
+        bias: Bias::Objective,
+        holdout: 0.0,
+        n_points: 20,
+        tolerance: 1e-9,
+        pick: Pick::Index(7),
+        ..ParetoSvc::default()
+    };
+    let model = front.fit(&data).unwrap();
+    for index in [3, 7, 15] {
+        let point = model.front[index];
+        let plain = Svc {
+            kernel: Kernel::rbf(1.0),
+            penalty: Penalty::C(point.equivalent_c),
+            solver: SolverSettings { tolerance: 1e-9, ..SolverSettings::default() },
+            ..Svc::default()
+        };
+        let expected = plain.fit(&data).unwrap().decision_values(&data.x).unwrap();
+        let found = model.select(index).unwrap().decision_values(&data.x).unwrap();
+        let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-5, "point {index}, C = {}: decisions differ by {worst}", point.equivalent_c);
+        assert!(point.gap < 1e-8);
+    }
+}
+
+#[test]
+fn indefinite_slots_reach_the_global_minimum() {
+    let (mut reached, mut all) = (0, 0);
+    for (name, value) in vectors("indef_") {
+        let (x, signs, kernel) = problem(&value);
+        with_task(&x, &signs, &kernel, false, |task| {
+            let mut solver = task.solver(None, &Context::single()).unwrap();
+            let points = value["front"].as_array().unwrap();
+            let descend = |point: &Value, solver: &mut crate::solver::Solver<'_>| {
+                task.descend(solver, task.fill(&vec![1.0; signs.len()], point["s"].as_f64().unwrap()), None).unwrap()
+            };
+            let mut slots: Vec<_> = points.iter().map(|point| descend(point, &mut solver)).collect();
+            assert_eq!(restart::improve(task, &mut slots, 0, None, &Context::single()).unwrap(), StopReason::Converged);
+            for (slot, point) in slots.iter().zip(points) {
+                let q = point["q"].as_f64().unwrap();
+                all += 1;
+                if slot.quadratic <= q + 1e-8 {
+                    reached += 1;
+                } else {
+                    println!("{name}, s = {}: {} above {q}", point["s"], slot.quadratic);
+                }
+                assert!(slot.quadratic > q - 1e-8, "{name}: below the global minimum");
+            }
+        });
+    }
+    println!("{reached} of {all} global minima");
+    assert!(reached * 100 >= 95 * all, "{reached} of {all} global minima");
+}
+
+#[test]
+fn objectives_and_errors_of_given_points() {
+    let (_, value) = vectors("fitness").remove(0);
+    let (x, signs, kernel) = (matrix(&value["X"]), numbers(&value["y"]), Kernel::rbf(value["gamma"].as_f64().unwrap()));
+    let context = Context::single();
+    let table = TableKernel::new(&kernel, &x, &context);
+    let source = SignedKernel::new(&table, &signs, 1 << 20, &context);
+    let q = source.matrix(&context).unwrap();
+    let landscape = Landscape { q: &q, signs: &signs, objectives: 3 };
+    let alphas: Vec<Vec<f64>> = value["alpha"].as_array().unwrap().iter().map(numbers).collect();
+    let drafts = alphas.iter().map(|alpha| super::population::Draft { alpha: alpha.clone(), bases: [None, None] }).collect();
+    for (place, member) in landscape.evaluate(drafts).into_iter().enumerate() {
+        let expected = [&value["f1_minus_quadratic"], &value["f2_sum"], &value["f3"]].map(|list| numbers(list)[place]);
+        assert!(member.objectives.values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "point {place}");
+        let found = facts(&member.alpha, &member.gradient, &signs, false);
+        assert!((found.train_error - numbers(&value["train_err"])[place]).abs() < 1e-12, "point {place}");
+    }
+    // The same points as a front: hold-out errors.
+    let new = matrix(&value["Xtest"]);
+    let codes: Vec<u32> = signs.iter().map(|&y| u32::from(y > 0.0)).collect();
+    let held: Vec<u32> = numbers(&value["ytest"]).iter().map(|&y| u32::from(y > 0.0)).collect();
+    let blank = landscape.zero();
+    let mut fronts = vec![ClassFront {
+        class: 1,
+        points: vec![facts(&blank.alpha, &blank.gradient, &signs, false).point(); alphas.len()],
+        alphas: alphas.concat(),
+        lambdas: vec![1.0; alphas.len()],
+        biases: vec![0.0; alphas.len()],
+        reference: 1.0,
+    }];
+    let table = judge::table(&mut fronts, &kernel, &x, &codes, &new, &held, 2, &context).unwrap();
+    for (place, point) in table.iter().enumerate() {
+        assert!((point.holdout_error - numbers(&value["test_err"])[place]).abs() < 1e-12, "point {place}");
+    }
+}
+
+fn evolved(crossover: Crossover, mutation: Mutation, variant: Variant, generations: usize) -> ParetoModel {
+    let data = crate::data::generate::banana(60, 1);
+    let learner = ParetoSvc {
+        kernel: Kernel::rbf(1.0),
+        mode: Mode::Evolve,
+        population_size: 40,
+        generations,
+        crossover,
+        mutation,
+        variant,
+        ..ParetoSvc::default()
+    };
+    learner.fit(&data).unwrap()
+}
+
+#[test]
+fn evolved_fronts_stay_in_the_box_and_below_the_exact_one() {
+    let data = crate::data::generate::banana(60, 1);
+    let exact = ParetoSvc { kernel: Kernel::rbf(1.0), n_points: 300, ..ParetoSvc::default() }.fit(&data).unwrap();
+    let mut shares = Vec::new();
+    for variant in [Variant::Paper, Variant::Textbook] {
+        for crossover in [Crossover::Uniform, Crossover::Arithmetic] {
+            for mutation in [Mutation::Hybrid, Mutation::Switching, Mutation::Gaussian] {
+                let model = evolved(crossover, mutation, variant, 60);
+                assert!(model.machines[0].alphas.iter().all(|alpha| (0.0..=1.0).contains(alpha)));
+                // Rising in both: no point dominates another.
+                assert!(model.front.windows(2).all(|pair| pair[0].sum_alpha < pair[1].sum_alpha && pair[0].quadratic < pair[1].quadratic));
+                let share = model.hypervolume().unwrap() / exact.hypervolume().unwrap();
+                assert!(share < 1.01, "{variant:?} {crossover:?} {mutation:?}: {share}");
+                shares.push((variant, crossover, mutation, share));
+            }
+        }
+    }
+    let share = |v, c, m| shares.iter().find(|s| (s.0, s.1, s.2) == (v, c, m)).unwrap().3;
+    assert!(share(Variant::Paper, Crossover::Uniform, Mutation::Hybrid) > 0.4, "{shares:?}");
+    let (plain, better) = (Crossover::Uniform, Crossover::Arithmetic);
+    assert!(share(Variant::Paper, better, Mutation::Hybrid) > share(Variant::Paper, plain, Mutation::Hybrid), "{shares:?}");
+}
+
+#[test]
+fn the_best_ends_never_get_worse() {
+    let data = crate::data::generate::banana(50, 2);
+    let signs: Vec<f64> = data.expect_classes().unwrap().codes().iter().map(|&c| if c == 1 { 1.0 } else { -1.0 }).collect();
+    let context = Context::single();
+    let kernel = Kernel::rbf(1.0);
+    let table = TableKernel::new(&kernel, &data.x, &context);
+    let source = SignedKernel::new(&table, &signs, 1 << 24, &context);
+    let q = source.matrix(&context).unwrap();
+    for objectives in [2, 3] {
+        let landscape = Landscape { q: &q, signs: &signs, objectives };
+        let mut last = 0.0;
+        for generations in 1..40 {
+            let evolution = Evolution {
+                population: 20,
+                generations,
+                mutation: Mutation::Hybrid,
+                crossover: Crossover::Uniform,
+                variant: Variant::Paper,
+                seed: 5,
+            };
+            let front = evolution.run(&landscape, &context).unwrap().front;
+            let most = front.iter().map(|member| member.objectives.values[1]).fold(0.0, f64::max);
+            assert!(most >= last, "generation {generations}: {most} after {last}");
+            assert!(front.iter().any(|member| member.objectives.values[0] == 0.0), "alpha = 0 stays");
+            last = most;
+            // Carried-over gradients are the true ones.
+            for member in &front {
+                let fresh = landscape.evaluate(vec![super::population::Draft { alpha: member.alpha.clone(), bases: [None, None] }]);
+                assert!((fresh[0].objectives.values[0] - member.objectives.values[0]).abs() < 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_bits_for_any_number_of_threads() {
+    let data = crate::data::generate::banana(150, 4);
+    let sigmoid = Kernel::sigmoid(0.5, -1.0);
+    for (mode, kernel) in [(Mode::Exact, Kernel::rbf(1.0)), (Mode::Evolve, Kernel::rbf(1.0)), (Mode::Hybrid, sigmoid)] {
+        let learner = ParetoSvc { mode, kernel, n_points: 12, generations: 20, ..ParetoSvc::default() };
+        let fit = |threads| {
+            let mut model = learner.fit_in(&data, &Context::default().with_threads(threads)).unwrap();
+            model.report.seconds = 0.0;
+            model.classifier.report.seconds = 0.0;
+            (format!("{:?}", model.front), model.machines[0].alphas.clone(), model.classifier)
+        };
+        let one = fit(1);
+        assert_eq!(one, fit(2));
+        assert_eq!(one, fit(3));
+    }
+}
+
+#[test]
+fn order_of_rows_does_not_matter_to_the_exact_front() {
+    let data = crate::data::generate::banana(60, 6);
+    let order = crate::random::Random::new(9, 0).permutation(60);
+    let learner = ParetoSvc { kernel: Kernel::rbf(1.0), holdout: 0.0, n_points: 15, tolerance: 1e-9, ..ParetoSvc::default() };
+    let (a, b) = (learner.fit(&data).unwrap(), learner.fit(&data.select(&order)).unwrap());
+    for (a, b) in a.front.iter().zip(&b.front) {
+        assert!((a.quadratic - b.quadratic).abs() < 1e-9 * a.quadratic && a.train_error == b.train_error);
+    }
+}
+
+#[test]
+fn choosing_follows_its_rules() {
+    let point = |sum: f64, quadratic: f64, train: f64, held: f64, margin: f64| FrontPoint {
+        quadratic,
+        sum_alpha: sum,
+        train_error: train,
+        holdout_error: held,
+        n_support: 1,
+        equivalent_c: 1.0,
+        margin,
+        gap: 0.0,
+    };
+    let points = [
+        point(1.0, 1.0, 0.0, 0.3, 0.1),
+        point(2.0, 2.0, 0.05, 0.1, 0.2),
+        point(3.0, 3.0, 0.1, 0.1, 0.3),
+        point(4.0, 9.0, 0.15, 0.13, 0.4),
+        point(5.0, 20.0, 0.3, 0.4, 0.5),
+    ];
+    let errors: Vec<f64> = points.iter().map(|p| p.holdout_error).collect();
+    let found = marks(&points, &errors, 100);
+    assert_eq!(found, Marks { lowest: Some(1), knee: 2, one_se: Some(3), parting: Some(1) });
+    assert_eq!(by_training_error(&points), [4, 3, 2, 1, 0]);
+    assert_eq!(Pick::Index(4).choose(&points, &errors, 100).unwrap(), 4);
+    assert!(Pick::Index(5).choose(&points, &errors, 100).unwrap_err().to_string().contains("below 5"));
+    let unknown = [f64::NAN; 5];
+    assert_eq!(Pick::Holdout.choose(&points, &unknown, 0).unwrap(), 2);
+    assert_eq!(marks(&points, &unknown, 0).parting, None);
+    // Averages over hold-outs, read at the same share of the sum.
+    let other = vec![point(2.0, 1.0, 0.0, 0.0, 0.1), point(10.0, 9.0, 0.0, 0.8, 0.2)];
+    let found = choose::estimate(&points, &[other]);
+    let expected = [0.15, 0.15, 0.25, 0.365, 0.6];
+    assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+}
+
+#[test]
+fn many_classes_share_one_position() {
+    let shape = crate::data::generate::Clusters { classes: 4, ..Default::default() };
+    let data = crate::data::generate::classification(120, 2, &shape).unwrap();
+    let model = ParetoSvc { n_points: 10, ..ParetoSvc::default() }.fit(&data).unwrap();
+    assert_eq!((model.machines.len(), model.front.len()), (4, 10));
+    let selected = model.select(4).unwrap();
+    let part = data.select(&model.rows);
+    let wrong = selected.predict(&part.x).unwrap().codes().iter().zip(&model.codes).filter(|(a, b)| a != b).count();
+    assert!((model.front[4].train_error - wrong as f64 / model.codes.len() as f64).abs() < 1e-12);
+}
+
+#[test]
+fn a_stopped_fit_is_a_usable_model() {
+    let data = crate::data::generate::banana(200, 0);
+    let flag = StopFlag::default();
+    flag.stop();
+    for mode in [Mode::Exact, Mode::Hybrid, Mode::Evolve] {
+        let learner = ParetoSvc { mode, kernel: Kernel::sigmoid(1.0, 0.0), ..ParetoSvc::default() };
+        let model = learner.fit_in(&data, &Context::single().with_observer(&flag)).unwrap();
+        assert_eq!(model.report.stop, StopReason::Interrupted);
+        assert!(!model.front.is_empty());
+        assert_eq!(model.predict(&data.x).unwrap().len(), 200);
+    }
+}
+
+#[test]
+fn bad_input_is_refused_with_the_reason() {
+    let data = crate::data::generate::banana(40, 0);
+    let complaint = |learner: ParetoSvc, data: &Dataset<'_>| learner.fit(data).unwrap_err().to_string();
+    let default = ParetoSvc::default;
+    assert!(complaint(ParetoSvc { holdout: 1.0, ..default() }, &data).contains("at least 0 (none) and below 1, got 1"));
+    assert!(complaint(ParetoSvc { holdout: f64::NAN, ..default() }, &data).contains("got NaN"));
+    assert!(complaint(ParetoSvc { population_size: 3, ..default() }, &data).contains("at least 4, got 3"));
+    assert!(complaint(ParetoSvc { n_points: 1, ..default() }, &data).contains("at least 2, got 1"));
+    assert!(complaint(default(), &data.select(&[0, 1, 2, 3])).contains("rows, found"));
+    let one = (0..40).filter(|&i| data.expect_classes().unwrap().codes()[i] == 0).collect::<Vec<_>>();
+    assert!(complaint(default(), &data.select(&one)).contains("only one class"));
+    assert!(complaint(default(), &data.clone().with_weights(vec![1.0; 40])).contains("no sample weights"));
+    let signs = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0];
+    let lonely = Dataset::classes(Matrix::dense(vec![0.0; 6], 6, 1).unwrap(), classes(&signs));
+    assert!(complaint(default(), &lonely).contains("set holdout to 0"));
+    assert!(ParetoSvc { holdout: 0.0, ..default() }.fit(&lonely).is_ok());
+    let precomputed = ParetoSvc { kernel: Kernel::Precomputed, holdout: 0.0, ..default() };
+    let mut k: Vec<f64> = (0..36).map(|i| if i % 7 == 0 { 1.0 } else { 0.1 }).collect();
+    k[1] = 0.7;
+    let crooked = Dataset::classes(Matrix::dense(k.clone(), 6, 6).unwrap(), classes(&signs));
+    assert!(complaint(precomputed.clone(), &crooked).contains("row 1, column 0 holds 0.1, row 0, column 1 holds 0.7"));
+    k[1] = f64::NAN;
+    let hole = Dataset::classes(Matrix::dense(k, 6, 6).unwrap(), classes(&signs));
+    assert!(complaint(precomputed, &hole).contains("NaN"));
+}
+
+#[test]
+fn every_kernel_ends_and_gives_a_front() {
+    let data = crate::data::generate::banana(80, 5);
+    let x = &data.x;
+    let mut values = Vec::new();
+    for i in 0..80 {
+        for j in 0..80 {
+            // A matrix with many negative eigenvalues.
+            let d: f64 = (0..2).map(|c| (x.get(i, c) - x.get(j, c)).powi(2)).sum::<f64>().sqrt();
+            values.push((3.0 * d).cos() - 0.2);
+        }
+    }
+    let given = Dataset { x: Matrix::dense(values, 80, 80).unwrap(), feature_names: None, ..data.clone() };
+    let kernels = [
+        Kernel::Epanechnikov { gamma: 0.3.into(), degree: 1 },
+        Kernel::sigmoid(0.5, -1.0),
+        Kernel::Multiquadric { gamma: 1.0.into(), coef0: 1.0 },
+        Kernel::Linear,
+        Kernel::Precomputed,
+    ];
+    for kernel in kernels {
+        for bias in [Bias::None, Bias::Objective] {
+            for mode in [Mode::Hybrid, Mode::Evolve] {
+                let data = if kernel == Kernel::Precomputed { &given } else { &data };
+                let learner = ParetoSvc { kernel: kernel.clone(), bias, mode, n_points: 12, generations: 15, ..ParetoSvc::default() };
+                let model = learner.fit(data).unwrap();
+                assert!(!model.front.is_empty() && model.report.stop == StopReason::Converged, "{kernel:?} {bias:?} {mode:?}");
+                assert!(model.front.iter().all(|point| point.gap < 1e-4 || mode == Mode::Evolve), "{kernel:?} {bias:?}: {:?}", model.front);
+                assert_eq!(model.predict(&data.x).unwrap().len(), 80);
+            }
+        }
+    }
+    // The sign that makes a multiquadric a similarity: better than chance.
+    let model = ParetoSvc { kernel: Kernel::Multiquadric { gamma: 1.0.into(), coef0: 1.0 }, ..ParetoSvc::default() }.fit(&data).unwrap();
+    assert!(model.front.iter().map(|point| point.train_error).fold(1.0, f64::min) < 0.3);
+}
+
+#[test]
+fn opposite_twins_and_constant_columns_do_no_harm() {
+    let x = Matrix::dense(vec![0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0], 8, 1).unwrap();
+    let data = Dataset::classes(x, classes(&[1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0]));
+    let flat = Dataset::classes(Matrix::dense(vec![5.0; 8], 8, 1).unwrap(), data.expect_classes().unwrap().clone());
+    for data in [&data, &flat] {
+        for mode in [Mode::Hybrid, Mode::Evolve] {
+            let model = ParetoSvc { mode, n_points: 10, generations: 20, ..ParetoSvc::default() }.fit(data).unwrap();
+            assert!(model.front.iter().all(|point| point.quadratic.is_finite()));
+            assert_eq!(model.predict(&data.x).unwrap().len(), 8);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Models of multi-task selection in files.
+
+use serde::{Deserialize, Serialize};
+
+use super::arrays::{ArrayReader, ArrayWriter};
+use super::machine::{self, MachineRecord, check_machine, check_no_custom};
+use super::native::Stored;
+use super::records::Report;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel, Outputs, Select};
+use crate::svm::{Calibration, FitReport, Layout, Learner, Sigmoid};
+
+/// Everything that is not an array.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SelectionRecord {
+    parameters: MultiTaskSelection,
+    outputs: Outputs,
+    kernels: Vec<Kernel>,
+    machines: Vec<MachineRecord>,
+    features: usize,
+    feature_names: Option<Vec<String>>,
+    notes: Vec<String>,
+    #[serde(with = "Report")]
+    report: FitReport,
+}
+
+impl Stored for MultiTaskSelectionModel {
+    const KIND: &'static str = "multitask_selection";
+    type Record = SelectionRecord;
+
+    fn store(&self, arrays: &mut ArrayWriter) -> Result<SelectionRecord> {
+        check(self)?;
+        let (groups, tasks) = (self.groups(), self.tasks());
+        arrays.put_f64("switches".into(), vec![self.switches.len() / groups, groups], &self.switches);
+        arrays.put_f64("intercepts".into(), vec![tasks], &self.intercepts);
+        if self.kernels.is_empty() {
+            arrays.put_f64("weights".into(), vec![tasks, self.features], &self.weights);
+        }
+        for (m, coefficients) in self.coefficients.iter().enumerate() {
+            arrays.put_f64(format!("coefficients.{m}"), vec![coefficients.len()], coefficients);
+        }
+        if let Some(calibration) = &self.calibration {
+            let values: Vec<f64> = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();
+            arrays.put_f64("sigmoids".into(), vec![calibration.sigmoids.len(), 2], &values);
+        }
+        let mut machines = Vec::new();
+        for (k, of) in self.machines.iter().enumerate() {
+            machines.push(machine::store(of, &format!("machine.{k}."), arrays)?);
+        }
+        Ok(SelectionRecord {
+            parameters: self.parameters.clone(),
+            outputs: self.outputs.clone(),
+            kernels: self.kernels.clone(),
+            machines,
+            features: self.features,
+            feature_names: self.feature_names.clone(),
+            notes: self.notes.clone(),
+            report: self.report,
+        })
+    }
+
+    fn restore(record: SelectionRecord, arrays: &ArrayReader<'_>) -> Result<Self> {
+        let intercepts = arrays.list_f64("intercepts")?;
+        let (switches, [_, groups]) = arrays.table_f64("switches")?;
+        let expected = if record.kernels.is_empty() { record.features } else { record.kernels.len() };
+        if groups != expected {
+            return Err(Error::shape("switches in a row", expected, groups));
+        }
+        let weights = if record.kernels.is_empty() {
+            let (weights, [tasks, columns]) = arrays.table_f64("weights")?;
+            if (tasks, columns) != (intercepts.len(), record.features) {
+                return Err(Error::shape("weights of a task", record.features, columns));
+            }
+            weights
+        } else {
+            Vec::new()
+        };
+        let calibration = if arrays.contains("sigmoids") {
+            let (values, [_, two]) = arrays.table_f64("sigmoids")?;
+            if two != 2 {
+                return Err(Error::shape("numbers per sigmoid", 2, two));
+            }
+            Some(Calibration { sigmoids: values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect() })
+        } else {
+            None
+        };
+        let mut machines = Vec::new();
+        for (k, machine) in record.machines.into_iter().enumerate() {
+            machines.push(machine::restore(machine, &format!("machine.{k}."), arrays)?);
+        }
+        let model = Self {
+            coefficients: (0..intercepts.len()).map(|m| arrays.list_f64(&format!("coefficients.{m}"))).collect::<Result<_>>()?,
+            parameters: record.parameters,
+            outputs: record.outputs,
+            switches,
+            weights,
+            intercepts,
+            kernels: record.kernels,
+            machines,
+            calibration,
+            features: record.features,
+            feature_names: record.feature_names,
+            notes: record.notes,
+            report: record.report,
+        };
+        check(&model)?;
+        Ok(model)
+    }
+}
+
+/// Everything that prediction relies on.
+fn check(model: &MultiTaskSelectionModel) -> Result<()> {
+    model.parameters.validate()?;
+    model.parameters.kernels.iter().try_for_each(check_no_custom)?;
+    let tasks = model.intercepts.len();
+    let kernels = model.parameters.select == Select::Kernels;
+    let shared = kernels && model.machines.len() == 1;
+    let facts = [
+        ("tasks", model.outputs.tasks(), tasks),
+        ("base kernels", if kernels { model.parameters.kernels.len() } else { 0 }, model.kernels.len()),
+        ("kernel machines", if shared { 1 } else { usize::from(kernels) * tasks }, model.machines.len()),
+        ("lists of coefficients, one per task", tasks, model.coefficients.len()),
+        ("weights", if kernels { 0 } else { tasks.saturating_mul(model.features) }, model.weights.len()),
+        ("sigmoids, one per task", tasks, model.calibration.as_ref().map_or(tasks, |c| c.sigmoids.len())),
+        ("feature names, one per column", model.features, model.feature_names.as_ref().map_or(model.features, Vec::len)),
+    ];
+    for (what, expected, found) in facts {
+        if expected != found {
+            return Err(Error::shape(what, expected, found));
+        }
+    }
+    if tasks == 0 || model.features == 0 {
+        return Err(Error::data("a model needs at least one task and one feature"));
+    }
+    if let Outputs::Classes(names) = &model.outputs
+        && names.len() < 2
+    {
+        return Err(Error::data("a classifier needs at least two classes"));
+    }
+    let groups = model.groups();
+    if model.switches.len() != groups && model.switches.len() != groups.saturating_mul(tasks) {
+        return Err(Error::shape("switches", groups, model.switches.len()));
+    }
+    for machine in &model.machines {
+        check_machine(machine)?;
+        let outputs = if shared { tasks } else { 1 };
+        if machine.outputs() != outputs || machine.layout != Layout::Full || machine.features != model.features {
+            return Err(Error::shape("outputs of a kernel machine", outputs, machine.outputs()));
+        }
+    }
+    let sigmoids = model.calibration.iter().flat_map(|c| c.sigmoids.iter().flat_map(|s| [s.a, s.b]));
+    let numbers = [
+        ("the switches", model.switches.iter().copied().collect::<Vec<f64>>()),
+        ("the weights", model.weights.clone()),
+        ("the intercepts", model.intercepts.clone()),
+        ("the coefficients", model.coefficients.concat()),
+        ("the calibration", sigmoids.collect()),
+    ];
+    for (what, values) in &numbers {
+        if let Some((row, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            return Err(Error::NotFinite { what, found: value.to_string(), row, column: 0 });
+        }
+    }
+    Ok(())
+}
