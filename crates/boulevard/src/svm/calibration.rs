@@ -15,6 +15,8 @@ use crate::observe::Context;
 
 /// Folds of the cross-validation behind a calibration.
 const FOLDS: usize = 5;
+/// Rows per kind of equal rows from which these are spread over the folds.
+const CROWD: usize = 10;
 /// Pairwise probabilities stay this far from 0 and 1.
 const LEAST: f64 = 1e-7;
 
@@ -245,11 +247,16 @@ pub(crate) fn held_out_values<L: Learner>(
 
 /// Stratified folds that depend on what rows hold, not on their order or number: equal rows of a class share a fold, rows that weigh
 /// nothing have none. So a weight of 2 means the same as having the row twice. `None` if a class has a single distinct row.
+///
+/// Tables of few distinct rows (crossed categories) are an exception: leaving out all rows of one kind would judge them by models that
+/// never saw their like, and the sigmoid may turn around. Their equal rows are spread over the folds.
 fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Option<Vec<Split>> {
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
     let mut keys: Vec<(u32, u64, usize)> =
         (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content_key(&data.x, row, seed), row)).collect();
     keys.sort_unstable();
+    let kinds = 1 + keys.windows(2).filter(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1)).count();
+    let crowded = keys.len() > CROWD * kinds;
     let mut fold_of = vec![None; data.len()];
     let (mut next, mut distinct) = (0, vec![0; classes.names().len()]);
     for (place, &(class, key, row)) in keys.iter().enumerate() {
@@ -257,13 +264,14 @@ fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Opti
             next += 1;
             distinct[class as usize] += 1;
         }
-        fold_of[row] = Some((next - 1) % FOLDS);
+        fold_of[row] = Some(if crowded { place } else { next - 1 } % FOLDS);
     }
-    if distinct.contains(&1) {
+    if distinct.contains(&1) && !crowded {
         return None;
     }
     let part = |fold: usize, inside: bool| (0..data.len()).filter(|&row| fold_of[row].is_some_and(|f| (f == fold) == inside)).collect();
-    Some((0..FOLDS.min(next)).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect())
+    let folds = if crowded { FOLDS } else { FOLDS.min(next) };
+    Some((0..folds).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect())
 }
 
 /// A number that stands for a row's values, the same for dense and sparse rows.
