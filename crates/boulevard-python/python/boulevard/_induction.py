@@ -424,7 +424,8 @@ class FeatureInductionClassifier(ProbabilityMixin, ClassifierMixin, TransformerM
         labels : ndarray of shape (n_samples,)
             The class of the largest decision.
         """
-        return self.classes_.take(self._judge("codes", X))
+        codes = self._judge("codes", X)
+        return self.classes_.take(codes)
 
     def staged_predict(self, X):
         """Predict with 0, 1, 2, ... induced features; the first are the linear machine's labels.
