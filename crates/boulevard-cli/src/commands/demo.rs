@@ -9,9 +9,9 @@ use boulevard::data::generate::{self, Clusters};
 use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
-use boulevard::methods::pareto::ParetoSvc;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
 use boulevard::methods::multitask_selection::MultiTaskSelection;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
@@ -258,7 +258,7 @@ fn front(context: &Context<'_>) -> Result<Stop> {
     let seconds = start.elapsed().as_secs_f64();
     let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
     let AnyModel::Pareto(model) = &fitted.model else { unreachable!("a front") };
-    let named = report::front::Named { name: "exact", points: &model.front, marks: model.marks() };
+    let named = report::front::Named { name: "exact", points: &model.front, estimates: &model.estimates, marks: model.marks() };
     let [_, errors] = report::front::drawings(&[named]);
     Ok(Stop {
         problem: "banana",

@@ -117,6 +117,9 @@ fn as_table(entries: &[Entry]) -> Table {
 
 fn summary(entries: &[Entry]) -> String {
     let judged: Vec<bool> = entries.iter().filter(|entry| entry.counts).filter_map(Entry::agrees).collect();
+    if judged.is_empty() {
+        return "there are no published numbers to compare with".to_owned();
+    }
     let agree = judged.iter().filter(|&&agrees| agrees).count();
     format!("{agree} of {} published numbers lie within two standard deviations", judged.len())
 }

@@ -164,13 +164,14 @@ impl ParetoSvc {
         })
     }
 
-    fn task<'a>(&self, source: &'a dyn KernelSource, signs: &'a [f64]) -> SlotTask<'a> {
+    fn task<'a>(&self, source: &'a dyn KernelSource, signs: &'a [f64], context: &Context<'a>) -> SlotTask<'a> {
         SlotTask {
             source,
             signs,
             balanced: self.balanced(),
             tolerance: self.tolerance,
             max_iterations: self.max_iterations.unwrap_or(100_000 + 200 * signs.len() as u64),
+            context: *context,
         }
     }
 
@@ -207,7 +208,7 @@ impl ParetoSvc {
             let members = evolved.front.into_iter().map(describe).collect();
             return Ok(Computed { members, iterations: evolved.generations, stop: evolved.stop, reference });
         }
-        let task = self.task(&source, signs);
+        let task = self.task(&source, signs, context);
         let cache = Some(self.cache_bytes());
         let mut slots = task.sweep(self.n_points, cache, context)?;
         let mut stop = slots.iter().fold(StopReason::Converged, |worst, slot| worst.worst(slot.stop));
@@ -282,7 +283,7 @@ impl ParetoSvc {
                 continue;
             }
             let source = SignedKernel::new(&table, &signs, self.cache_bytes(), context);
-            let task = self.task(&source, &signs);
+            let task = self.task(&source, &signs, context);
             let mut solver = task.solver(Some(self.cache_bytes()), context)?;
             let ones = vec![1.0; signs.len()];
             let start = task.fill(starts.get(machine).unwrap_or(&ones), share * task.largest());
