@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use boulevard::data::{Categories, Dataset, Matrix, Scaler, Target};
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::Kind;
+use boulevard::methods::multi_sample::{MultiSampleModel, Sets};
 use boulevard::methods::multitask_selection::{MultiTaskSelectionModel, Outputs};
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
@@ -129,6 +130,7 @@ impl Fitted {
                 let names = if model.kind == Kind::TwoClasses { &model.names[1..] } else { &model.names[..] };
                 Answers { target, decisions, decision_names: names.iter().map(|name| format!("decision:{name}")).collect() }
             }
+            AnyModel::MultiSample(model) => answer_sets(model, &x, &Sets::singles(x.rows()), context)?,
             other => bail!("this program cannot predict with models of kind `{}`", other.kind()),
         })
     }
@@ -145,6 +147,14 @@ impl Fitted {
                 Ok(Answers { target, decisions, decision_names: vec!["decision".to_owned()] })
             }
             _ => self.answer(&data.x, context),
+        }
+    }
+
+    /// The classifier of sets, if it is one.
+    pub fn gatherer(&self) -> Option<&MultiSampleModel> {
+        match &self.model {
+            AnyModel::MultiSample(model) => Some(model),
+            _ => None,
         }
     }
 
@@ -176,6 +186,9 @@ impl Fitted {
             AnyModel::MultiTaskSelection(model) => model.coefficients.iter().flatten().filter(|value| **value != 0.0).count(),
             AnyModel::Boosted(model) => model.support_vectors(),
             AnyModel::Pareto(model) => model.classifier.machine.len(),
+            AnyModel::MultiSample(model) => {
+                model.machines.iter().map(|machine| machine.len()).sum::<usize>().max(model.single.machine.len())
+            }
             _ => 0,
         }
     }
@@ -211,6 +224,13 @@ fn target_of(predictions: Predictions) -> Result<Target> {
     })
 }
 
+/// What a classifier of sets says about every set.
+pub fn answer_sets(model: &MultiSampleModel, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Answers> {
+    let decisions = model.set_decisions(x, sets, context)?;
+    let target = Target::Classes(Categories::new(model.codes_from_decisions(&decisions), model.classes.clone())?);
+    Ok(Answers { target, decisions, decision_names: decision_names(&model.classes) })
+}
+
 /// Whether the model wants kernel values instead of features.
 pub fn is_precomputed(model: &AnyModel) -> bool {
     match model {
@@ -218,6 +238,7 @@ pub fn is_precomputed(model: &AnyModel) -> bool {
         AnyModel::Svr(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::OneClass(model) => model.machine.kernel == Kernel::Precomputed,
         AnyModel::Pareto(model) => model.kernel == Kernel::Precomputed,
+        AnyModel::MultiSample(model) => model.single.machine.kernel == Kernel::Precomputed,
         _ => false,
     }
 }

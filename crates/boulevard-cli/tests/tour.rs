@@ -13,7 +13,7 @@ fn the_tour_is_short_and_leaves_a_page() {
     let place = Place::new();
     let out = place.ok("demo");
     let words: Vec<&str> = out.split_whitespace().collect();
-    for word in ["banana", "spiral", "balanced", "SVR", "one-class", "select", "boosted", "front", "boulevard-demo.html"] {
+    for word in ["banana", "spiral", "balanced", "SVR", "one-class", "select", "boosted", "gather", "front", "boulevard-demo.html"] {
         assert!(words.iter().any(|known| known.contains(word)), "{word}\n{out}");
     }
     let page = place.read("boulevard-demo.html");

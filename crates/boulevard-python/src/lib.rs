@@ -13,6 +13,7 @@ mod induction;
 mod models;
 mod search;
 mod selection;
+mod sets;
 
 use pyo3::prelude::*;
 
@@ -31,6 +32,9 @@ mod _core {
     use super::search::grid_search;
     #[pymodule_export]
     use super::selection::{fit_selection, selection_path, selection_search, selection_transfer};
+    use super::sets::{
+        calibrate_sets, error_by_size, expected_samples, fit_sets, judge_sets, sample_scores, search_sets, symmetric_kernel,
+    };
 
     use super::*;
 

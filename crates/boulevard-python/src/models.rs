@@ -7,6 +7,7 @@ use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::FeatureInduction;
+use boulevard::methods::multi_sample::MultiSampleModel;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
@@ -177,6 +178,26 @@ pub fn dataset<'a>(
     })
 }
 
+/// What there is to see of a classifier of sets.
+fn set_parts<'py>(py: Python<'py>, model: &MultiSampleModel) -> PyResult<Bound<'py, PyDict>> {
+    let (report, parts) = (&model.report, PyDict::new(py));
+    parts.set_item("features", model.single.machine.features)?;
+    parts.set_item("rows", report.rows)?;
+    parts.set_item("objective", report.objective)?;
+    parts.set_item("gap", report.gap)?;
+    parts.set_item("violation", report.violation)?;
+    parts.set_item("seconds", report.seconds)?;
+    parts.set_item("status", report.stop.code())?;
+    parts.set_item("iterations", report.iterations)?;
+    parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
+    parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
+    parts.set_item("rates", model.rates.clone().into_pyarray(py))?;
+    parts.set_item("sizes", model.machines.iter().map(|machine| machine.size).collect::<Vec<_>>())?;
+    parts.set_item("support_sets", model.machines.iter().map(boulevard::methods::multi_sample::SetMachine::len).collect::<Vec<_>>())?;
+    parts.set_item("extended", model.machines.iter().map(|machine| machine.columns).collect::<Vec<_>>())?;
+    Ok(parts)
+}
+
 /// A fitted machine.
 #[pyclass(frozen, module = "boulevard._core")]
 pub struct Model {
@@ -239,6 +260,9 @@ impl Model {
         self.look(|any| {
             if let AnyModel::MultiTaskSelection(model) = any {
                 return selection::parts(py, model);
+            }
+            if let AnyModel::MultiSample(model) = any {
+                return set_parts(py, model);
             }
             let parts = report_parts(py, any.report(), any.features())?;
             if let AnyModel::Boosted(model) = any {
@@ -316,6 +340,7 @@ impl Model {
             AnyModel::Svc(model) => Some(model.classes.clone()),
             AnyModel::Pareto(model) => Some(model.classes.clone()),
             AnyModel::FeatureInduction(model) => Some(model.classes.clone()),
+            AnyModel::MultiSample(model) => Some(model.classes.clone()),
             AnyModel::LinearSvc(model) => Some(model.classes.clone()),
             AnyModel::Boosted(model) => Some(model.names.clone()),
             _ => None,
@@ -330,6 +355,7 @@ impl Model {
             AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
             AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
             AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
+            AnyModel::MultiSample(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
             AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
             AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
@@ -382,6 +408,7 @@ impl Model {
         self.look(|any| match any {
             AnyModel::Svc(model) => model.calibration.is_some(),
             AnyModel::FeatureInduction(model) => model.calibration.is_some(),
+            AnyModel::MultiSample(model) => model.machines.iter().all(|machine| machine.calibration.is_some()),
             AnyModel::LinearSvc(model) => model.calibration.is_some(),
             AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
             AnyModel::Boosted(model) => model.calibration.is_some(),

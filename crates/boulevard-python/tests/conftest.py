@@ -8,6 +8,8 @@ import boulevard
 
 #: Every estimator class; new methods are added here and get the shared tests.
 ESTIMATORS = [boulevard.SVC, boulevard.NuSVC, boulevard.SVR, boulevard.NuSVR, boulevard.OneClassSVM]
+#: Classes of the methods: they keep scikit-learn's contract, but stand in for none of its classes.
+METHODS = [boulevard.MultiSampleClassifier]
 CLASSIFIERS = [boulevard.SVC, boulevard.NuSVC]
 
 

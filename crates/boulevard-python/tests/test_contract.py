@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import CLASSIFIERS, ESTIMATORS
+from conftest import CLASSIFIERS, ESTIMATORS, METHODS
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -12,7 +12,7 @@ import boulevard
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("cls", ESTIMATORS)
+@pytest.mark.parametrize("cls", ESTIMATORS + METHODS)
 def test_every_check_of_scikit_learn_passes(cls, capsys):
     results = check_estimator(cls(), on_fail=None, on_skip=None)
     counts = Counter(result["status"] for result in results)

@@ -43,6 +43,7 @@ pub mod prelude {
     pub use crate::kernel::{Gamma, Kernel};
     pub use crate::methods::boosted::{BoostedModel, BoostedSvc};
     pub use crate::methods::feature_induction::{FeatureInduction, FeatureInductionModel};
+    pub use crate::methods::multi_sample::{MultiSample, MultiSampleModel, Sets};
     pub use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
     pub use crate::methods::pareto::{ParetoModel, ParetoSvc};
     pub use crate::observe::{Context, StopReason};

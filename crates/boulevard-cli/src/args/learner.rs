@@ -5,6 +5,7 @@ use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 
 use super::boost::BoostArgs;
+use super::gather::GatherArgs;
 use super::induce::InduceArgs;
 use super::pareto::ParetoArgs;
 
@@ -22,6 +23,8 @@ pub enum MethodName {
     NuSvr,
     /// Where the data are dense, without labels
     OneClass,
+    /// One decision for several samples that share a label (rows of a --group)
+    Gather,
     /// Without a kernel, for many rows or columns: classification, or regression with an epsilon-insensitive loss
     Linear,
     /// A linear classifier that grows readable rules where a straight line fails
@@ -43,6 +46,7 @@ impl MethodName {
             Self::Svr => "svr",
             Self::NuSvr => "nu-svr",
             Self::OneClass => "one-class",
+            Self::Gather => "gather",
             Self::Linear => "linear",
             Self::Induce => "induce",
             Self::Select => "select",
@@ -199,10 +203,10 @@ pub struct LearnerArgs {
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
     pub coef0: Option<f64>,
-    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, induce, boost)
+    /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, gather, induce, boost)
     #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
     pub class_weight: Option<ClassWeight>,
-    /// How more than two classes are handled (svc, nu-svc) [default: one-vs-one]
+    /// How more than two classes are handled (svc, nu-svc, gather) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
     pub multiclass: Option<MulticlassName>,
     /// Fit probabilities too; costs five more fits (classifiers)
@@ -283,6 +287,8 @@ pub struct LearnerArgs {
     pub pareto: ParetoArgs,
     #[command(flatten)]
     pub induce: InduceArgs,
+    #[command(flatten)]
+    pub gather: GatherArgs,
 }
 
 fn gamma(text: &str) -> Result<Gamma, String> {

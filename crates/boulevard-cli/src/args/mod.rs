@@ -2,6 +2,7 @@
 
 mod boost;
 mod data;
+mod gather;
 mod induce;
 mod learner;
 mod pareto;
@@ -10,6 +11,7 @@ mod verbs;
 
 pub use boost::{AtLeastOneName, BoostArgs, InitialWeightsName, ThresholdsName, VotingName};
 pub use data::DataArgs;
+pub use gather::{DecideName, NormalizationName, OtherSizesName};
 pub use induce::{GammaRuleName, InduceArgs, OutputName};
 pub use learner::{
     BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, PresetName, RegulariserName, SamplingName,

@@ -91,6 +91,7 @@ Examples:
   boulevard evaluate flowers.csv --folds 10
   boulevard evaluate flowers.csv --method svc --method nu-svc --nu 0.1 --repeats 3
   boulevard evaluate prices.csv --method svr --scale standard --json
+  boulevard evaluate echoes.csv --method gather --sizes 1,2,3,5,8 --curve echoes.html
 
 Methods are compared on the same folds by the corrected resampled t-test (Nadeau and Bengio 2003).")]
 pub struct EvaluateArgs {
@@ -106,6 +107,12 @@ pub struct EvaluateArgs {
     /// How often to repeat with other folds
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub repeats: usize,
+    /// Error against samples per decision at these sizes, on the held-out rows (gather)
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub sizes: Vec<usize>,
+    /// Write that curve as an HTML page with a picture
+    #[arg(long, value_name = "FILE.html", requires = "sizes")]
+    pub curve: Option<PathBuf>,
     #[command(flatten)]
     pub learner: LearnerArgs,
     #[command(flatten)]

@@ -10,6 +10,7 @@ use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
+use boulevard::methods::multi_sample::MultiSample;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::metrics::classification::Confusion;
@@ -57,6 +58,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
     stops.push(friedman(&context)?);
     stops.push(one_class(&context)?);
     stops.push(select(&context)?);
+    stops.push(three_samples(&context)?);
     watcher.finish();
     let table = table(&stops);
     files::write(&args.output, page(&stops, &table).as_bytes())?;
@@ -357,5 +359,30 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
         seconds,
         figure,
         words: "Learnt from one class alone with nu = 0.1: about one new row in ten falls outside.",
+    })
+}
+
+/// Three samples per decision, of which the class is known to be the same.
+fn three_samples(context: &Context<'_>) -> Result<Stop> {
+    let (train, test) = (generate::two_gaussians(200, 1, 2, 1.5), generate::two_gaussians(6000, 2, 2, 1.5));
+    let gather = MultiSample { kernel: Kernel::rbf(0.1), ..MultiSample::default() };
+    let plan = Plan { method: MethodName::Gather, recipe: Recipe::Gather(gather), scaling: None };
+    let start = Instant::now();
+    let fitted = plan.fit(&train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let Some(model) = fitted.gatherer() else { unreachable!("a classifier of sets") };
+    let curve = model.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;
+    let error = curve.iter().find(|point| point.size == 3).map_or(f64::NAN, |point| point.error);
+    let line: Vec<(f64, f64)> = curve.iter().map(|point| (point.size as f64, point.error)).collect();
+    Ok(Stop {
+        problem: "three samples",
+        method: "gather",
+        rows: train.len(),
+        measure: "error",
+        error,
+        seconds,
+        figure: Some(picture::curve("error against samples per decision", &line, "samples per decision", "error")),
+        words: "Samples that are known to share a class are judged together: one machine for sets of three, consensus for other sizes.",
+        fitted,
     })
 }

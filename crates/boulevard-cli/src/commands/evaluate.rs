@@ -10,13 +10,15 @@ use boulevard::observe::StopReason;
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::args::EvaluateArgs;
+use crate::args::{EvaluateArgs, MethodName};
 use crate::folds::{FoldResult, cross_validate, error_name};
 use crate::learner::Plan;
 use crate::progress::Watcher;
 use crate::report::table::Table;
 use crate::report::{labels, number, print, print_json};
-use crate::{data, report};
+use crate::{data, files, report};
+
+mod curve;
 
 /// Per-fold values are printed up to this many.
 const MOST_FOLDS: usize = 100;
@@ -25,22 +27,53 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let plans = Plan::several(&args.method, &args.learner)?;
     let target = plans[0].target();
     ensure!(plans.iter().all(|plan| plan.target() == target), "classification, regression and one-class methods cannot be compared");
+    ensure!(
+        args.sizes.is_empty() || args.method.contains(&MethodName::Gather),
+        "--sizes does not apply to these methods: it belongs to gather"
+    );
+    ensure!(!args.sizes.contains(&0), "--sizes must be at least 1");
+    if let Some(path) = &args.curve {
+        files::expect_writable(path)?;
+    }
     let data = data::read_for(&plans[0], &args.data, &args.read)?;
     let splits = data::folds(&data, args.folds, args.repeats, args.learner.seed)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
     let results: Result<Vec<_>> = plans.iter().map(|plan| cross_validate(plan, &data, &splits, &context)).collect();
+    let curve = plans.iter().find(|plan| plan.method == MethodName::Gather).filter(|_| !args.sizes.is_empty());
+    let curve = curve.map(|plan| curve::run(plan, &data, &splits, &args.sizes, &context)).transpose();
     watcher.finish();
+    let curve = curve?;
+    if let (Some(path), Some(curve)) = (&args.curve, &curve) {
+        files::write(path, curve.page(&args.data.display().to_string()).as_bytes())?;
+    }
     let judged: Vec<Judged> = plans.iter().zip(results?).map(|(plan, folds)| Judged::new(plan, folds)).collect();
     if judged.iter().any(|one| one.unconverged > 0) && !args.run.quiet {
         report::complain("warning: some fits did not converge; their folds count all the same");
     }
     let tests = compare(&judged, &splits)?;
     if args.run.json {
-        print_json(&as_json(&judged, &tests, &data, &splits)?)?;
+        let mut value = as_json(&judged, &tests, &data, &splits)?;
+        if let Some(curve) = &curve {
+            value["curve"] = curve.json();
+        }
+        print_json(&value)?;
     } else {
         let header = format!("{} ({}), {} folds x {}\n\n", args.data.display(), data::in_words(&data), args.folds, args.repeats);
-        print(&(header + &as_text(&judged, &tests, &data, &splits)?))?;
+        let mut text = header + &as_text(&judged, &tests, &data, &splits)?;
+        if args.method.contains(&MethodName::Gather) {
+            text.push_str(match &data.groups {
+                Some(_) => "\ngather is judged by groups: one decision each\n",
+                None => "\ngather is judged by sets: held-out rows of one class drawn together\n",
+            });
+        }
+        if let Some(curve) = &curve {
+            text.push_str(&format!("\n{}", curve.text()));
+        }
+        if let Some(path) = &args.curve {
+            text.push_str(&format!("curve written to {}\n", path.display()));
+        }
+        print(&text)?;
     }
     Ok(Outcome::Done)
 }

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
 use boulevard::data::{Dataset, Target};
 use boulevard::methods::boosted::Kind;
+use boulevard::methods::multi_sample::Sets;
 use boulevard::methods::multitask_selection::Outputs;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::args::PredictArgs;
 use crate::files;
-use crate::model::{Fitted, align, is_precomputed};
+use crate::model::{Fitted, align, answer_sets, is_precomputed};
 use crate::progress::Watcher;
 use crate::report::{complain, labels, number, print, print_json};
 
@@ -26,7 +27,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         files::expect_writable(path)?;
     }
     let mut fitted = Fitted::load(&args.model)?;
-    if args.probability {
+    if args.probability && fitted.gatherer().is_none() {
         anyhow::ensure!(
             fitted.calibrated("--probability")?,
             "{}: the model has no probabilities: train it with --calibrate",
@@ -40,8 +41,19 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     align(&fitted, &mut data, &args.data)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let answers = fitted.answer_rows(&data, &context)?;
+    let gathered = gather(&fitted, &data, args)?;
+    let answers = match (&fitted.model, &gathered) {
+        (AnyModel::MultiSample(model), Some(gathered)) => answer_sets(model, &fitted.prepare(&data.x)?, &gathered.sets, &context)?,
+        _ => fitted.answer_rows(&data, &context)?,
+    };
     let probabilities = match &fitted.model {
+        AnyModel::MultiSample(model) if args.probability => match &gathered {
+            Some(gathered) => {
+                let values = model.set_probabilities(&fitted.prepare(&data.x)?, &gathered.sets, &context)?;
+                Some((values, model.classes.clone()))
+            }
+            None => None,
+        },
         AnyModel::Svc(model) if args.probability => {
             Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
         }
@@ -65,6 +77,12 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         _ => None,
     };
     watcher.finish();
+    let groups: Option<Vec<String>> = gathered.as_ref().and_then(|gathered| gathered.names.clone());
+    // From here on a row is a set.
+    let data = match gathered {
+        Some(gathered) => gathered.truth,
+        None => data,
+    };
     let mut head = match &answers.target {
         Target::Labels(labels) => labels.names().to_vec(),
         _ => vec!["prediction".to_owned()],
@@ -80,11 +98,11 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     }
     let summary = judge(&data, &answers.target)?;
     if args.run.json && args.output.is_none() {
-        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, &head, &answers.target, &numbers)).collect();
+        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, groups.as_deref(), &head, &answers.target, &numbers)).collect();
         print_json(&json!({ "rows": data.len(), "score": summary.as_ref().map(|s| s.json.clone()), "predictions": rows }))?;
         return Ok(Outcome::Done);
     }
-    let csv = table(data.len(), &head, &answers.target, &numbers);
+    let csv = table(data.len(), groups.as_deref(), &head, &answers.target, &numbers);
     match &args.output {
         Some(path) => {
             files::write(path, csv.as_bytes())?;
@@ -106,6 +124,38 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// The sets of a file, their names where they have any, and their labels where the file has some.
+struct Gathered {
+    sets: Sets,
+    names: Option<Vec<String>>,
+    truth: Dataset<'static>,
+}
+
+/// For a classifier of sets: which rows belong together. Without `--group` every row is a set of its own.
+fn gather(fitted: &Fitted, data: &Dataset<'static>, args: &PredictArgs) -> Result<Option<Gathered>> {
+    if fitted.gatherer().is_none() {
+        return Ok(None);
+    }
+    let (sets, names) = match &data.groups {
+        Some(groups) => {
+            let (sets, places) = Sets::of_groups(groups);
+            (sets, Some(places.into_iter().map(|place| groups.names()[place].clone()).collect()))
+        }
+        None => {
+            if !args.run.quiet {
+                complain("hint: no --group was given, so every row is a set of its own");
+            }
+            (Sets::singles(data.len()), None)
+        }
+    };
+    // One row of each set stands for it where labels are compared.
+    let first: Vec<usize> = (0..sets.len()).map(|set| sets.rows(set)[0] as usize).collect();
+    if let Target::Classes(classes) = &data.target {
+        sets.shared_classes(classes).with_context(|| args.data.display().to_string())?;
+    }
+    Ok(Some(Gathered { truth: data.select(&first), sets, names }))
 }
 
 /// Reads the file, with the label if it has one.
@@ -219,9 +269,13 @@ fn said_text(target: &Target, row: usize) -> String {
     }
 }
 
-fn table(rows: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> String {
-    let mut text = head.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
+fn table(rows: usize, groups: Option<&[String]>, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> String {
+    let mut text = if groups.is_some() { "group,".to_owned() } else { String::new() };
+    text += &(head.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n");
     for row in 0..rows {
+        if let Some(groups) = groups {
+            text.push_str(&(quoted(&groups[row]) + ","));
+        }
         match said {
             // One column per label.
             Target::Labels(_) => text.push_str(&said_text(said, row)),
@@ -235,8 +289,11 @@ fn table(rows: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])
     text
 }
 
-fn row_json(row: usize, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> Value {
+fn row_json(row: usize, groups: Option<&[String]>, head: &[String], said: &Target, numbers: &[(usize, &[f64])]) -> Value {
     let mut object = serde_json::Map::new();
+    if let Some(groups) = groups {
+        object.insert("group".to_owned(), json!(groups[row]));
+    }
     let answers = match said {
         Target::Labels(labels) => labels.row(row).iter().map(|&on| json!(on)).collect(),
         Target::Real(values) => vec![json!(values[row])],

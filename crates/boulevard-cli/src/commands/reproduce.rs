@@ -1,6 +1,6 @@
 //! `boulevard reproduce`: tables of papers beside the published numbers, as text, Markdown, JSON and HTML.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use boulevard::observe::Context;
@@ -27,7 +27,11 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
     std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     let watcher = Watcher::new(args.quiet);
     let mut all = Vec::new();
-    for spec in &specs {
+    for (place, spec) in specs.iter().enumerate() {
+        // What several tables of a paper need is forgotten once, before the first of them.
+        if args.fresh && specs[..place].iter().all(|before| paper(before) != paper(spec)) {
+            State::open(shared_folder(spec, args), true)?;
+        }
         let (entries, figures) = table(spec, args, data, &watcher)?;
         let stem = spec.name.replace('/', "-") + if args.quick { "-quick" } else { "" };
         let file = |extension: &str| args.out.join(format!("{stem}.{extension}"));
@@ -71,10 +75,20 @@ fn chosen(args: &ReproduceArgs) -> Result<Vec<Spec>> {
     args.tables.iter().map(|name| find(name).with_context(|| format!("there is no table `{name}`; there are {}", known()))).collect()
 }
 
+/// The paper a table is from.
+fn paper(spec: &Spec) -> &'static str {
+    spec.name.split('/').next().unwrap_or(spec.name)
+}
+
+fn shared_folder(spec: &Spec, args: &ReproduceArgs) -> PathBuf {
+    args.out.join("state").join(paper(spec)).join(if args.quick { "quick" } else { "full" })
+}
+
 /// All rows of one table and their pictures; finished cells are not computed again.
 fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> Result<(Vec<Entry>, String)> {
     let mode = if args.quick { "quick" } else { "full" };
     let state = State::open(args.out.join("state").join(spec.name.replace('/', "-")).join(mode), args.fresh)?;
+    let shared = State::open(shared_folder(spec, args), false)?;
     let context = Context::default().with_observer(watcher);
     let context = args.threads.map_or(context, |threads| context.with_threads(threads as usize));
     for row in &args.only {
@@ -85,7 +99,7 @@ fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> R
     let (mut entries, mut figures) = (Vec::new(), String::new());
     for (place, row) in rows.iter().enumerate() {
         watcher.note(&format!("{}: {row} ({} of {})", spec.name, place + 1, rows.len()));
-        let bench = Bench { data, quick: args.quick, state: &state, context };
+        let bench = Bench { data, quick: args.quick, state: &state, shared: &shared, context };
         let result = (spec.run)(&bench, row);
         if interrupted() && result.is_err() {
             watcher.finish();
@@ -118,7 +132,7 @@ fn as_table(entries: &[Entry]) -> Table {
 fn summary(entries: &[Entry]) -> String {
     let judged: Vec<bool> = entries.iter().filter(|entry| entry.counts).filter_map(Entry::agrees).collect();
     if judged.is_empty() {
-        return "there are no published numbers to compare with".to_owned();
+        return "the paper prints no numbers to compare with".to_owned();
     }
     let agree = judged.iter().filter(|&&agrees| agrees).count();
     format!("{agree} of {} published numbers lie within two standard deviations", judged.len())
@@ -151,8 +165,12 @@ fn as_json(spec: &Spec, entries: &[Entry], quick: bool) -> Value {
 }
 
 fn as_html(spec: &Spec, entries: &[Entry], figures: &str) -> String {
-    let bars: Vec<(String, f64, Option<f64>)> =
-        entries.iter().filter(|entry| entry.counts).map(|entry| (entry.row.clone(), entry.ours, entry.published)).collect();
+    let counts = entries.iter().any(|entry| entry.counts);
+    let several = entries.iter().filter(|entry| entry.counts || !counts).any(|entry| entry.column != entries[0].column);
+    let name = |entry: &Entry| if several { format!("{} {}", entry.row, entry.column) } else { entry.row.clone() };
+    // Parts reported apart have no bar, unless there is nothing else.
+    let shown = entries.iter().filter(|entry| entry.counts || !counts);
+    let bars: Vec<(String, f64, Option<f64>)> = shown.map(|entry| (name(entry), entry.ours, entry.published)).collect();
     let caption = format!("Bars: our {}. Marks: the published number.", spec.measure);
     if bars.is_empty() {
         let body = format!(

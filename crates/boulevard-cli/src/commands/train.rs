@@ -63,7 +63,7 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
             text.push_str(&format!("\n{}\n", front::table(model).text()));
         }
         if let Some(error) = error {
-            text.push_str(&training_line(&data.target, error));
+            text.push_str(&training_line(&fitted, &data.target, error));
         }
         for (what, path) in [("model saved to", &args.output), ("report written to", &args.report)] {
             if let Some(path) = path {
@@ -106,12 +106,20 @@ fn training_error(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<f64>> {
     if data.len().saturating_mul(fitted.support()) > CHEAP {
         return Ok(None);
     }
+    if let Some(model) = fitted.gatherer() {
+        let sets = folds::test_sets(data, model.parameters.n_samples_per_decision, model.parameters.seed)?;
+        let truth = sets.shared_classes(data.expect_classes()?)?;
+        let said = model.predict_sets(&fitted.prepare(&data.x)?, &sets, &Context::default())?;
+        let wrong = said.codes().iter().zip(&truth).filter(|(a, b)| a != b).count();
+        return Ok(Some(wrong as f64 / sets.len() as f64));
+    }
     let answers = fitted.answer_rows(data, &Context::default())?;
     folds::judge(&data.target, &answers.target, data.weights.as_deref()).map(Some)
 }
 
-fn training_line(target: &Target, error: f64) -> String {
+fn training_line(fitted: &Fitted, target: &Target, error: f64) -> String {
     match target {
+        _ if fitted.gatherer().is_some() => format!("training sets: {} wrong\n", number::percent(error)),
         Target::Real(_) => format!("training rows: root mean squared error {}\n", number::g(error.sqrt())),
         Target::None => format!("training rows: {} outside\n", number::percent(error)),
         Target::Labels(_) => format!("training rows: {} of the label entries wrong\n", number::percent(error)),
@@ -126,7 +134,7 @@ fn page(fitted: &Fitted, data: &Dataset<'_>, error: Option<f64>, name: &str) -> 
         table.row([name.to_owned(), value]);
     }
     if let Some(error) = error {
-        let line = training_line(&data.target, error);
+        let line = training_line(fitted, &data.target, error);
         let (name, value) = line.trim_end().split_once(": ").expect("the line has a colon");
         table.row([name, value]);
     }

@@ -4,6 +4,7 @@ use anyhow::{Result, bail, ensure};
 use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Scaler, Target};
 use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::multi_sample::SetSearch;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
@@ -152,6 +153,7 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
         Recipe::Select { learner, .. } => learner.c = price,
         // A front has no price, and `run` refuses it.
         Recipe::Pareto(_) => {}
+        Recipe::Gather(gather) => gather.c = price,
         Recipe::LinearSvc(svc) => svc.c = price,
         Recipe::LinearSvr(svr) => svr.c = price,
         Recipe::Boosted(boosted) => boosted.c = price,
@@ -178,6 +180,12 @@ fn shared_search(
 ) -> Option<Result<Vec<Vec<f64>>>> {
     if plan.scaling.is_some() || *plan.kernel() == Kernel::Precomputed {
         return None;
+    }
+    if let Recipe::Gather(gather) = &plan.recipe {
+        let gamma = gammas.iter().flatten().copied().collect();
+        let search = SetSearch { c: prices.to_vec(), gamma, folds: splits.len(), seed: gather.seed };
+        let points = gather.search(data, &search, context).map_err(anyhow::Error::from);
+        return Some(points.map(|points| points.into_iter().map(|point| point.errors).collect()));
     }
     let grid = GridSearch { c: prices.to_vec(), gamma: gammas.iter().flatten().copied().collect(), refit: false, ..GridSearch::default() };
     let found = match &plan.recipe {
@@ -215,6 +223,7 @@ fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Contex
         let mut plan = plan.clone();
         match &mut plan.recipe {
             Recipe::Svc(svc) => svc.calibrate = false,
+            Recipe::Gather(gather) => gather.calibrate = false,
             Recipe::LinearSvc(svc) => svc.calibrate = false,
             Recipe::Induce(induce) => induce.calibrate = false,
             _ => {}

@@ -3,6 +3,7 @@
 //! A method is a name in `args`, a variant of [`Recipe`] and a file here.
 
 mod boost;
+mod gather;
 mod induce;
 mod kernel;
 mod linear;
@@ -16,6 +17,7 @@ use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::FeatureInduction;
+use boulevard::methods::multi_sample::MultiSample;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
@@ -34,6 +36,7 @@ pub enum Recipe {
     Svc(Svc),
     Svr(Svr),
     OneClass(OneClass),
+    Gather(MultiSample),
     LinearSvc(LinearSvc),
     LinearSvr(LinearSvr),
     Induce(Box<FeatureInduction>),
@@ -94,7 +97,9 @@ impl Plan {
     pub fn target(&self) -> TargetKind {
         match self.recipe {
             // Named labels and files that have several make a label matrix of their own.
-            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Induce(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => TargetKind::Classes,
+            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Gather(_) | Recipe::Induce(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => {
+                TargetKind::Classes
+            }
             Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
             Recipe::OneClass(_) => TargetKind::None,
             Recipe::Select { regression: true, .. } => TargetKind::Real,
@@ -112,6 +117,7 @@ impl Plan {
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
             Recipe::Boosted(_) => &GAUSSIAN,
             Recipe::Pareto(front) => &front.kernel,
+            Recipe::Gather(gather) => &gather.kernel,
         }
     }
 
@@ -125,6 +131,7 @@ impl Plan {
             Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
             Recipe::Boosted(_) => return None,
             Recipe::Pareto(front) => &mut front.kernel,
+            Recipe::Gather(gather) => &mut gather.kernel,
         })
     }
 
@@ -143,6 +150,7 @@ impl Plan {
 /// Flags given that the method does not have, with those that do.
 fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
     let mut all = machine::misplaced(method, args);
+    all.extend(gather::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
     all.extend(select::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
     if method != MethodName::Induce {
         all.extend(induce::given(&args.induce).into_iter().map(|flag| (flag, "induce".to_owned())));
@@ -165,6 +173,7 @@ impl Recipe {
             Self::Svc(svc) => svc.validate(),
             Self::Svr(svr) => svr.validate(),
             Self::OneClass(one) => one.validate(),
+            Self::Gather(gather) => gather.validate(),
             Self::LinearSvc(svc) => svc.validate(),
             Self::LinearSvr(svr) => svr.validate(),
             Self::Induce(induce) => induce.validate(),
@@ -179,6 +188,7 @@ impl Recipe {
             Self::Svc(svc) => svc.fit_in(data, context)?.into(),
             Self::Svr(svr) => svr.fit_in(data, context)?.into(),
             Self::OneClass(one) => one.fit_in(data, context)?.into(),
+            Self::Gather(gather) => gather.fit_in(data, context)?.into(),
             Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
             Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
             Self::Induce(induce) => induce.fit_in(data, context)?.into(),

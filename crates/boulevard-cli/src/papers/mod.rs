@@ -22,7 +22,12 @@ pub use state::State;
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
     vec![
+        esvm::TABLE_1,
+        esvm::FIGURE_2,
         esvm::TABLE_2,
+        esvm::TABLE_3,
+        esvm::TABLE_4,
+        esvm::FIGURE_3,
         evo::FIGURE_1,
         induction::TABLE_2,
         induction::TABLE_3,
@@ -64,6 +69,8 @@ pub struct Bench<'a> {
     pub data: &'a Path,
     pub quick: bool,
     pub state: &'a State,
+    /// Cells that all tables of one paper share.
+    pub shared: &'a State,
     pub context: Context<'a>,
 }
 
@@ -86,7 +93,12 @@ pub struct Entry {
 impl Entry {
     /// Distance from the published number in standard deviations over splits.
     pub fn distance(&self) -> Option<f64> {
-        self.published.map(|published| (self.ours - published) / self.deviation.max(f64::MIN_POSITIVE))
+        self.published.map(|published| match (self.ours - published, self.deviation) {
+            (0.0, _) => 0.0,
+            // All splits gave the same: any difference is beyond measure.
+            (difference, 0.0) => f64::INFINITY.copysign(difference),
+            (difference, deviation) => difference / deviation,
+        })
     }
 
     /// Whether the published number lies within two standard deviations.

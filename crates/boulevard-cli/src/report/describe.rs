@@ -2,6 +2,7 @@
 
 use boulevard::data::{Matrix, Scaling};
 use boulevard::kernel::Kernel;
+use boulevard::methods::multi_sample::{Method, MultiSampleModel};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::AnyModel;
 use boulevard::svm::{ClassWeight, FitReport, KernelMachine, Multiclass, Penalty, SolverSettings, Tube};
@@ -69,6 +70,7 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
             facts.extend(solver(&model.parameters.solver));
             facts
         }
+        AnyModel::MultiSample(model) => gathered(model),
         AnyModel::LinearSvc(model) => linear::classifier(model),
         AnyModel::LinearSvr(model) => linear::regressor(model),
         AnyModel::FeatureInduction(model) => induce::facts(model),
@@ -91,6 +93,37 @@ pub fn facts(fitted: &Fitted) -> Vec<Fact> {
         ));
     }
     facts.extend(fit(fitted.model.report()));
+    facts
+}
+
+/// A classifier of sets.
+fn gathered(model: &MultiSampleModel) -> Vec<Fact> {
+    let settings = &model.parameters;
+    let how = match settings.method {
+        Method::Direct => format!("one machine on sets of {}", settings.n_samples_per_decision),
+        Method::Consensus => "consensus of single samples".to_owned(),
+        Method::Vote => "votes of single samples".to_owned(),
+    };
+    let mut facts = vec![("kind", format!("classifier of sets, C = {}", g(settings.c))), ("decides by", how)];
+    facts.push(("kernel", kernel(&model.single.machine.kernel)));
+    let classes: Vec<String> =
+        model.classes.iter().zip(&model.priors).map(|(name, prior)| format!("{name} (prior {})", g(*prior))).collect();
+    facts.push(("classes", format!("{}: {}", classes.len(), classes.join(", "))));
+    for machine in &model.machines {
+        let calibrated = if machine.calibration.is_some() { ", calibrated" } else { "" };
+        let share = 100.0 * machine.len() as f64 / machine.columns.max(1) as f64;
+        facts.push((
+            "support sets",
+            format!("{} of {} samples, {share:.1} % of {} tuples{calibrated}", machine.len(), machine.size, machine.columns),
+        ));
+    }
+    facts.push(("single samples", format!("{} support vectors, calibrated", model.single.machine.len())));
+    if let Ok(samples) = model.expected_samples(0.99) {
+        let each: Vec<String> =
+            model.classes.iter().zip(samples).map(|(name, n)| format!("{} for {name}", g((10.0 * n).round() / 10.0))).collect();
+        facts.push(("samples until 99 % sure", format!("about {} (consensus)", each.join(", "))));
+    }
+    facts.extend(solver(&settings.solver));
     facts
 }
 
@@ -178,6 +211,7 @@ pub fn json(fitted: &Fitted) -> Value {
         AnyModel::Svc(m) => (json!(m.parameters), json!(m.machine.kernel), json!(m.classes), json!(m.support_counts)),
         AnyModel::Svr(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
         AnyModel::OneClass(m) => (json!(m.parameters), json!(m.machine.kernel), Value::Null, Value::Null),
+        AnyModel::MultiSample(m) => (json!(m.parameters), json!(m.single.machine.kernel), json!(m.classes), Value::Null),
         AnyModel::LinearSvc(m) => (json!(m.parameters), json!(Kernel::Linear), json!(m.classes), Value::Null),
         AnyModel::LinearSvr(m) => (json!(m.parameters), json!(Kernel::Linear), Value::Null, Value::Null),
         AnyModel::FeatureInduction(m) => (json!(m.parameters), json!(m.parameters.kernel), json!(m.classes), Value::Null),

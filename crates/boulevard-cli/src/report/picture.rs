@@ -125,6 +125,28 @@ pub fn lines(label: &str, lines: &[(String, Vec<(f64, f64)>)], level: Option<f64
     svg + "</svg>"
 }
 
+/// A line through points, from zero up, with both axes named.
+pub fn curve(label: &str, points: &[(f64, f64)], across: &str, up: &str) -> String {
+    let mut window = Window::around(points);
+    window.y.0 = 0.0;
+    let mut svg = open(label);
+    let path: Vec<String> = points.iter().map(|&point| window.place(point)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let _ = write!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--c1)\" stroke-width=\"2\"/>", path.join(" "));
+    let text = "font-size=\"12\" fill=\"var(--soft)\"";
+    for &point in points {
+        let (x, y) = window.place(point);
+        let _ = write!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"var(--c1)\"/>");
+        let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" {text}>{}</text>", SIZE - 20.0, point.0);
+    }
+    let highest = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let (_, top) = window.place((window.x.0, highest));
+    let _ = write!(svg, "<text x=\"8\" y=\"{:.1}\" {text}>{}</text>", (top + 4.0).max(30.0), super::number::general(highest, 3));
+    let across = super::html::escape(across);
+    let _ = write!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" {text}>{across}</text>", SIZE - 6.0, SIZE - 5.0);
+    let _ = write!(svg, "<text x=\"8\" y=\"16\" {text}>{}</text>", super::html::escape(up));
+    svg + "</svg>"
+}
+
 /// Horizontal bars with names and values; a second value per bar is drawn as a mark.
 pub fn bars(label: &str, items: &[(String, f64, Option<f64>)], show: impl Fn(f64) -> String) -> String {
     const ROW: f64 = 24.0;

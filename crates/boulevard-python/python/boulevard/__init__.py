@@ -10,12 +10,13 @@ Drop-in classes for :mod:`sklearn.svm`, written in Rust.
 True
 """
 
-from . import datasets, exceptions, model_selection
+from . import datasets, exceptions, kernels, model_selection
 from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
 from ._induction import FeatureInducer, FeatureInductionClassifier
+from ._multi_sample import MultiSampleClassifier
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._pareto import ParetoSVC
@@ -28,6 +29,7 @@ __all__ = [
     "BoostedSVC",
     "FeatureInducer",
     "FeatureInductionClassifier",
+    "MultiSampleClassifier",
     "LinearSVC",
     "LinearSVR",
     "MultiTaskSelectionClassifier",
@@ -39,6 +41,7 @@ __all__ = [
     "__version__",
     "datasets",
     "exceptions",
+    "kernels",
     "load",
     "model_selection",
     "plot",

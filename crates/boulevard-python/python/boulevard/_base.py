@@ -159,19 +159,9 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         """Fits; stores the model, what all fits report, and raises what stopped the fit."""
         listener = self._listener(original)
         try:
-            model, raised = _core.fit(
-                kind,
-                parameters,
-                self._table(X),
-                y,
-                names,
-                weights,
-                self.feature_names_in_.tolist() if "feature_names_in_" in self.__dict__ else None,
-                count_threads(self.n_jobs),
-                self.max_time,
-                self.memory_limit,
-                listener,
-            )
+            features = self.feature_names_in_.tolist() if "feature_names_in_" in self.__dict__ else None
+            limits = (count_threads(self.n_jobs), self.max_time, self.memory_limit, listener)
+            model, raised = self._call(kind, parameters, self._table(X), y, names, weights, features, limits)
         except DataError:
             # The quick look at ready arrays leaves some faults to the native part: say them in scikit-learn's words.
             if not callable(getattr(self, "kernel", None)):
@@ -200,6 +190,10 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             steps = parts["iterations"]
             listener.finish(parts["status"], int(np.sum(steps)), parts["gap"])
         return parts
+
+    def _call(self, kind, parameters, X, y, names, weights, features, limits):
+        """The call itself; estimators with other columns than these override it."""
+        return _core.fit(kind, parameters, X, y, names, weights, features, *limits)
 
     def _end(self, parts, raised):
         """Warns or raises if the fit did not come to its end."""

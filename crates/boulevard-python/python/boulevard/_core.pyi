@@ -128,3 +128,41 @@ def front(model: Model) -> dict[str, Any]: ...
 def front_alphas(model: Model, machine: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def select(model: Model, index: int) -> Model: ...
 def generate(name: str, n: int, seed: int, options: list[float]) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def symmetric_kernel(
+    kernel: str, a: Table, b: Table | None, k: int, normalization: str, logarithms: bool, threads: int
+) -> NDArray[np.float64]: ...
+def fit_sets(
+    parameters: str,
+    x: Table,
+    y: NDArray[np.integer],
+    names: list[str],
+    groups: NDArray[np.integer] | None,
+    features: list[str] | None,
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> tuple[Model, BaseException | None]: ...
+def judge_sets(
+    model: Model, what: str, x: Table, offsets: NDArray[np.integer], members: NDArray[np.integer], threads: int
+) -> NDArray[np.float64]: ...
+def sample_scores(model: Model, x: Table, threads: int) -> NDArray[np.float64]: ...
+def expected_samples(model: Model, confidence: float) -> NDArray[np.float64]: ...
+def error_by_size(
+    model: Model, x: Table, y: NDArray[np.integer], sizes: list[int], repeats: int, seed: int, threads: int
+) -> dict[str, list[Any]]: ...
+def calibrate_sets(
+    model: Model, x: Table, y: NDArray[np.integer], groups: NDArray[np.integer] | None, threads: int
+) -> None: ...
+def search_sets(
+    parameters: str,
+    search: str,
+    x: Table,
+    y: NDArray[np.integer],
+    names: list[str],
+    groups: NDArray[np.integer] | None,
+    threads: int,
+    max_time: float | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> dict[str, list[Any]]: ...

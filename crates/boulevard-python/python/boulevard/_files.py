@@ -10,6 +10,7 @@ from ._boosted import BoostedSVC
 from ._classification import SVC, NuSVC
 from ._induction import FeatureInductionClassifier
 from ._kernel_estimator import KERNELS
+from ._multi_sample import MultiSampleClassifier
 from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._pareto import ParetoSVC
@@ -89,6 +90,12 @@ def _estimator(kind, given, path):
         "max_iter": -1 if solver["max_iterations"] is None else solver["max_iterations"],
         "shrinking": solver["shrinking"],
     }
+    if kind == "multi_sample":
+        same = ("n_samples_per_decision", "method", "symmetric", "n_extended", "normalization", "other_sizes", "priors", "platt_guard", "calibrate")
+        parameters.update({name: given[name] for name in same}, C=given["c"], random_state=given["seed"])
+        parameters["class_weight"] = _given_weights(given["class_weight"])
+        parameters["multiclass"] = {"one_vs_one": "ovo", "one_vs_rest": "ovr"}[given["multiclass"]]
+        return MultiSampleClassifier(**parameters)
     if kind == "svc":
         ((name, value),) = given["penalty"].items()
         parameters["class_weight"] = _given_weights(given["class_weight"])

@@ -57,18 +57,9 @@ class KernelEstimator(NativeEstimator):
     # ------------------------------------------------------------ parameters for the native part
 
     def _kernel(self):
-        kernel = self.kernel
-        if callable(kernel) or kernel == "precomputed":
+        if callable(self.kernel):
             return {"type": "precomputed"}
-        if kernel == "linear":
-            return {"type": "linear"}
-        gamma = self.gamma if isinstance(self.gamma, str) else float(self.gamma)
-        described = {"type": kernel, "gamma": gamma}
-        if kernel in _WITH_DEGREE:
-            described["degree"] = int(self.degree)
-        if kernel in _WITH_COEF0:
-            described["coef0"] = float(self.coef0)
-        return described
+        return describe_kernel(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
 
     def _solver(self):
         return {
@@ -206,6 +197,21 @@ class KernelEstimator(NativeEstimator):
 
     def _linear_weights(self):
         return safe_sparse_dot(self.dual_coef_, self.support_vectors_)
+
+
+def describe_kernel(kernel, values):
+    """A kernel by name with the parameters it has, for the native part."""
+    if kernel not in KERNELS:
+        raise ParameterError(f"kernel must be one of {sorted(KERNELS)}, got {kernel!r}")
+    if kernel in ("precomputed", "linear"):
+        return {"type": kernel}
+    gamma = values["gamma"]
+    described = {"type": kernel, "gamma": gamma if isinstance(gamma, str) else float(gamma)}
+    if kernel in _WITH_DEGREE:
+        described["degree"] = int(values["degree"])
+    if kernel in _WITH_COEF0:
+        described["coef0"] = float(values["coef0"])
+    return described
 
 
 def is_array(X):

@@ -960,7 +960,7 @@ def selection_path(estimator, X, y, *, rhos=None, ln_rhos=None):
     )
 
 
-def selection_search(estimator, X, y, *, rhos=None, ln_rhos=None, cs=None, cv=5, random_state=0):
+def selection_search(estimator, X, y, *, rhos=None, ln_rhos=None, cs=None, cv=5, n_repeats=1, random_state=0):
     """Choose rho and c by cross-validation, reusing the path over rho in every fold.
 
     Parameters
@@ -975,6 +975,8 @@ def selection_search(estimator, X, y, *, rhos=None, ln_rhos=None, cs=None, cv=5,
         The grid of c.
     cv : int, default=5
         Folds.
+    n_repeats : int, default=1
+        How often to fold anew; on few rows one set of folds cannot tell neighbouring cells apart.
     random_state : int, default=0
         Seed of the folds.
 
@@ -985,7 +987,7 @@ def selection_search(estimator, X, y, *, rhos=None, ln_rhos=None, cs=None, cv=5,
     """
     if rhos is None and ln_rhos is None:
         rhos = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6]
-    search = {"ln_rho": _ln(rhos, ln_rhos), "folds": int(cv), "seed": int(random_state)}
+    search = {"ln_rho": _ln(rhos, ln_rhos), "folds": int(cv), "repeats": int(n_repeats), "seed": int(random_state)}
     search["c"] = [float(c) for c in ([1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10] if cs is None else cs)]
     tables, targets, outputs, names = _prepare(estimator, X, y)
     threads, time, memory, listener = _limits(estimator)

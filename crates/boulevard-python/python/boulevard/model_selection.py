@@ -12,9 +12,10 @@ from ._base import count_threads, seed_of
 from ._classification import SVC
 from ._kernel_estimator import class_names, read_weights
 from ._regression import SVR
+from ._set_selection import set_scorer, tune_sets
 from .exceptions import DataError
 
-__all__ = ["TuneResult", "tune"]
+__all__ = ["TuneResult", "set_scorer", "tune", "tune_sets"]
 
 
 class TuneResult:

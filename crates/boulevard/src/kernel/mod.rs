@@ -6,6 +6,7 @@
 mod combine;
 mod function;
 mod pack;
+pub mod permanent;
 mod rows;
 mod sparse;
 

@@ -2,5 +2,6 @@
 
 pub mod boosted;
 pub mod feature_induction;
+pub mod multi_sample;
 pub mod multitask_selection;
 pub mod pareto;

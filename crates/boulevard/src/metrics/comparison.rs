@@ -41,6 +41,11 @@ pub struct TTest {
     pub p: f64,
 }
 
+/// The probability that a standard normal number exceeds `x`.
+pub fn normal_tail(x: f64) -> f64 {
+    0.5 * erfc(x / std::f64::consts::SQRT_2)
+}
+
 /// The corrected resampled t-test (Nadeau and Bengio 2003) on J differences of scores from J splits of one data set.
 ///
 /// Training sets of the splits overlap, and the plain variance `s^2 / J` is far too small. The correction uses

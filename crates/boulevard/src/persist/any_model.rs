@@ -7,6 +7,7 @@ use super::scaled::ScaledModel;
 use crate::error::{Error, Result};
 use crate::methods::boosted::BoostedModel;
 use crate::methods::feature_induction::FeatureInductionModel;
+use crate::methods::multi_sample::MultiSampleModel;
 use crate::methods::multitask_selection::MultiTaskSelectionModel;
 use crate::methods::pareto::ParetoModel;
 use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel, SvcModel, SvrModel};
@@ -104,6 +105,8 @@ any_model! {
     Svr(SvrModel),
     /// A one-class machine.
     OneClass(OneClassModel),
+    /// A classifier of sets of samples.
+    MultiSample(MultiSampleModel),
     /// A linear classifier.
     LinearSvc(LinearSvcModel),
     /// A linear regressor.

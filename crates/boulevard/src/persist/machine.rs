@@ -23,7 +23,7 @@ pub(super) struct MachineRecord {
 /// How the support vectors are stored: as the training table was.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Storage {
+pub(super) enum Storage {
     F64,
     F32,
     Sparse,
@@ -37,23 +37,7 @@ pub(super) fn store(machine: &KernelMachine, prefix: &str, arrays: &mut ArrayWri
     arrays.put_f64(name("coefficients"), vec![rows, count], &machine.coefficients);
     arrays.put_f64(name("intercepts"), vec![machine.outputs()], &machine.intercepts);
     arrays.put_usize(name("support"), &machine.support);
-    let shape = vec![machine.vectors.rows(), machine.vectors.columns()];
-    let storage = match &machine.vectors {
-        Matrix::F64(dense) => {
-            arrays.put_f64(name("vectors"), shape, dense.values());
-            Storage::F64
-        }
-        Matrix::F32(dense) => {
-            arrays.put_f32(name("vectors"), shape, dense.values());
-            Storage::F32
-        }
-        Matrix::Sparse(csr) => {
-            arrays.put_usize(name("vectors.offsets"), csr.offsets());
-            arrays.put_usize(name("vectors.columns"), csr.indices());
-            arrays.put_f64(name("vectors.values"), vec![csr.values().len()], csr.values());
-            Storage::Sparse
-        }
-    };
+    let storage = store_table(&machine.vectors, &name("vectors"), arrays);
     Ok(MachineRecord {
         kernel: machine.kernel.clone(),
         layout: machine.layout.clone(),
@@ -63,24 +47,50 @@ pub(super) fn store(machine: &KernelMachine, prefix: &str, arrays: &mut ArrayWri
     })
 }
 
+/// Writes a table under `name`, in its own precision.
+pub(super) fn store_table(table: &Matrix<'_>, name: &str, arrays: &mut ArrayWriter) -> Storage {
+    let shape = vec![table.rows(), table.columns()];
+    match table {
+        Matrix::F64(dense) => {
+            arrays.put_f64(name.to_owned(), shape, dense.values());
+            Storage::F64
+        }
+        Matrix::F32(dense) => {
+            arrays.put_f32(name.to_owned(), shape, dense.values());
+            Storage::F32
+        }
+        Matrix::Sparse(csr) => {
+            arrays.put_usize(format!("{name}.offsets"), csr.offsets());
+            arrays.put_usize(format!("{name}.columns"), csr.indices());
+            arrays.put_f64(format!("{name}.values"), vec![csr.values().len()], csr.values());
+            Storage::Sparse
+        }
+    }
+}
+
+/// Reads the table `name`; a sparse one has `columns` columns.
+pub(super) fn restore_table(storage: Storage, name: &str, columns: usize, arrays: &ArrayReader<'_>) -> Result<Matrix<'static>> {
+    match storage {
+        Storage::F64 => {
+            let (values, [rows, columns]) = arrays.table_f64(name)?;
+            Matrix::dense(values, rows, columns)
+        }
+        Storage::F32 => {
+            let (values, [rows, columns]) = arrays.table_f32(name)?;
+            Matrix::dense_f32(values, rows, columns)
+        }
+        Storage::Sparse => {
+            let (offsets, indices) = (arrays.list_usize(&format!("{name}.offsets"))?, arrays.list_usize(&format!("{name}.columns"))?);
+            Ok(Matrix::Sparse(Csr::new(offsets, indices, arrays.list_f64(&format!("{name}.values"))?, columns)?))
+        }
+    }
+}
+
 /// Puts a machine together.
 pub(super) fn restore(record: MachineRecord, prefix: &str, arrays: &ArrayReader<'_>) -> Result<KernelMachine> {
     let name = |part: &str| format!("{prefix}{part}");
     let columns = if record.kernel == Kernel::Precomputed { 0 } else { record.features };
-    let vectors = match record.storage {
-        Storage::F64 => {
-            let (values, [rows, columns]) = arrays.table_f64(&name("vectors"))?;
-            Matrix::dense(values, rows, columns)?
-        }
-        Storage::F32 => {
-            let (values, [rows, columns]) = arrays.table_f32(&name("vectors"))?;
-            Matrix::dense_f32(values, rows, columns)?
-        }
-        Storage::Sparse => {
-            let (offsets, indices) = (arrays.list_usize(&name("vectors.offsets"))?, arrays.list_usize(&name("vectors.columns"))?);
-            Matrix::Sparse(Csr::new(offsets, indices, arrays.list_f64(&name("vectors.values"))?, columns)?)
-        }
-    };
+    let vectors = restore_table(record.storage, &name("vectors"), columns, arrays)?;
     let (coefficients, [_, count]) = arrays.table_f64(&name("coefficients"))?;
     let machine = KernelMachine {
         kernel: record.kernel,
@@ -152,7 +162,7 @@ pub(super) fn check_single(machine: &KernelMachine) -> Result<()> {
 }
 
 /// Fails for kernels that a file cannot hold or a machine cannot evaluate.
-fn check_kernel(kernel: &Kernel) -> Result<()> {
+pub(super) fn check_kernel(kernel: &Kernel) -> Result<()> {
     match kernel {
         Kernel::Sum { terms } => terms.iter().try_for_each(|(_, kernel)| check_kernel(kernel))?,
         Kernel::Normalized { kernel } => check_kernel(kernel)?,

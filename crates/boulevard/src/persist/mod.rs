@@ -21,6 +21,7 @@ mod induction;
 pub mod libsvm_text;
 mod linear;
 mod machine;
+mod multi_sample;
 mod multitask_selection;
 mod native;
 mod pareto;

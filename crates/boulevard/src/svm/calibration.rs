@@ -15,6 +15,8 @@ use crate::observe::Context;
 
 /// Folds of the cross-validation behind a calibration.
 const FOLDS: usize = 5;
+/// Rows per kind of equal rows from which these are spread over the folds.
+const CROWD: usize = 10;
 /// Pairwise probabilities stay this far from 0 and 1.
 const LEAST: f64 = 1e-7;
 
@@ -190,6 +192,13 @@ pub(crate) enum Outputs {
     Classes,
 }
 
+impl Outputs {
+    /// Their number for so many classes.
+    pub(crate) fn count(self, classes: usize) -> usize {
+        if self == Self::Classes { classes } else { classes * (classes - 1) / 2 }
+    }
+}
+
 /// Fits sigmoids on `data` for a learner that does not calibrate itself: decision values of every sample from a model that did not see
 /// it. `raw` evaluates a model.
 pub(crate) fn calibrate<L: Learner>(
@@ -201,13 +210,26 @@ pub(crate) fn calibrate<L: Learner>(
     context: &Context<'_>,
 ) -> Result<Calibration> {
     let classes = data.expect_classes()?;
-    let count = classes.names().len();
-    let width = if outputs == Outputs::Classes { count } else { count * (count - 1) / 2 };
-    let mut values = vec![f64::NAN; data.len() * width];
     // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
     let folds = folds_by_content(data, classes, seed).unwrap_or_default();
+    let values = held_out_values(learner, data, &folds, outputs, raw, context)?;
+    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+}
+
+/// Outputs for every sample, row-major, from a model that did not see it, or from one that did where no fold could judge it. Samples that
+/// weigh nothing may have none (NaN).
+pub(crate) fn held_out_values<L: Learner>(
+    learner: &L,
+    data: &Dataset<'_>,
+    folds: &[Split],
+    outputs: Outputs,
+    raw: impl Fn(&L::Model, &Matrix<'_>) -> Result<Vec<f64>>,
+    context: &Context<'_>,
+) -> Result<Vec<f64>> {
+    let width = outputs.count(data.expect_classes()?.names().len());
+    let mut values = vec![f64::NAN; data.len() * width];
     for (done, fold) in folds.iter().enumerate() {
-        context.step("calibrate", done, FOLDS);
+        context.step("calibrate", done, folds.len());
         let train = learner.training_part(data, &fold.train);
         let Ok(model) = learner.fit_in(&train, context) else { continue };
         let judged = raw(&model, &learner.test_part(data, &fold.train, &fold.test))?;
@@ -220,16 +242,21 @@ pub(crate) fn calibrate<L: Learner>(
         let judged = raw(&learner.fit_in(data, context)?, &data.x)?;
         values.iter_mut().zip(judged).filter(|(v, _)| v.is_nan()).for_each(|(v, judged)| *v = judged);
     }
-    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+    Ok(values)
 }
 
 /// Stratified folds that depend on what rows hold, not on their order or number: equal rows of a class share a fold, rows that weigh
 /// nothing have none. So a weight of 2 means the same as having the row twice. `None` if a class has a single distinct row.
+///
+/// Tables of few distinct rows (crossed categories) are an exception: leaving out all rows of one kind would judge them by models that
+/// never saw their like, and the sigmoid may turn around. Their equal rows are spread over the folds.
 fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Option<Vec<Split>> {
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
     let mut keys: Vec<(u32, u64, usize)> =
         (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content_key(&data.x, row, seed), row)).collect();
     keys.sort_unstable();
+    let kinds = 1 + keys.windows(2).filter(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1)).count();
+    let crowded = keys.len() > CROWD * kinds;
     let mut fold_of = vec![None; data.len()];
     let (mut next, mut distinct) = (0, vec![0; classes.names().len()]);
     for (place, &(class, key, row)) in keys.iter().enumerate() {
@@ -237,13 +264,14 @@ fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Opti
             next += 1;
             distinct[class as usize] += 1;
         }
-        fold_of[row] = Some((next - 1) % FOLDS);
+        fold_of[row] = Some(if crowded { place } else { next - 1 } % FOLDS);
     }
-    if distinct.contains(&1) {
+    if distinct.contains(&1) && !crowded {
         return None;
     }
     let part = |fold: usize, inside: bool| (0..data.len()).filter(|&row| fold_of[row].is_some_and(|f| (f == fold) == inside)).collect();
-    Some((0..FOLDS.min(next)).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect())
+    let folds = if crowded { FOLDS } else { FOLDS.min(next) };
+    Some((0..folds).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect())
 }
 
 /// A number that stands for a row's values, the same for dense and sparse rows.
@@ -265,9 +293,10 @@ pub(crate) fn content_key(x: &Matrix<'_>, row: usize, seed: u64) -> u64 {
     state
 }
 
-fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: Outputs) -> Vec<Sigmoid> {
+/// One sigmoid per output from outputs of samples (or sets) with known classes.
+pub(crate) fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: Outputs) -> Vec<Sigmoid> {
     let (codes, count) = (classes.codes(), classes.names().len());
-    let width = if outputs == Outputs::Classes { count } else { count * (count - 1) / 2 };
+    let width = outputs.count(count);
     let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
     let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {
         let rows: Vec<usize> = (0..codes.len()).filter(|&row| side(codes[row] as usize).is_some() && weight(row) > 0.0).collect();

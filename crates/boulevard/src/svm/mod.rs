@@ -16,13 +16,13 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
-pub(crate) use calibration::{Outputs, calibrate, consistent, content_key};
+pub(crate) use calibration::{Outputs, calibrate, consistent, content_key, fit_sigmoids, held_out_values};
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
 pub use multiclass::Multiclass;
-pub(crate) use multiclass::argmax;
+pub(crate) use multiclass::{argmax, votes};
 pub use one_class::{OneClass, OneClassModel};
 pub use svc::{ClassWeight, Penalty, Svc, SvcModel};
 pub(crate) use svc::{Classes, class_factors};

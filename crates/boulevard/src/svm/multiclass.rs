@@ -18,7 +18,7 @@ pub enum Multiclass {
 /// One value per class from the pairs' values of one sample: votes, plus a confidence between -1/3 and 1/3 that only breaks ties.
 ///
 /// `pair_values` are in pair order, positive for the first class of a pair. A value of exactly zero votes for the second.
-pub(super) fn votes(pair_values: &[f64], classes: usize, out: &mut [f64]) {
+pub(crate) fn votes(pair_values: &[f64], classes: usize, out: &mut [f64]) {
     out.fill(0.0);
     let mut confidence = vec![0.0; classes];
     for ((i, j), &value) in pairs(classes).into_iter().zip(pair_values) {

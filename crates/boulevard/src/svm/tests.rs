@@ -213,3 +213,19 @@ fn sigmoids_and_coupling_have_their_known_properties() {
     }
     close(&couple(&r, 3), &p, 2e-3, "coupled");
 }
+
+#[test]
+fn few_distinct_rows_do_not_turn_probabilities_around() {
+    // Eight kinds of rows, each with both classes in its own proportion.
+    let (mut x, mut codes) = (Vec::new(), Vec::new());
+    for i in 0..400u32 {
+        let kind = i % 8;
+        x.extend([f64::from(kind & 1), f64::from((kind >> 1) & 1), f64::from(kind >> 2)]);
+        codes.push(u32::from((i / 8) % 10 < 1 + kind));
+    }
+    let classes = crate::data::Categories::new(codes, vec!["no".into(), "yes".into()]).unwrap();
+    let data = crate::data::Dataset::classes(crate::data::Matrix::dense(x, 400, 3).unwrap(), classes);
+    let model = Svc { kernel: Kernel::rbf(1.0), calibrate: true, ..Default::default() }.fit(&data).unwrap();
+    let slope = model.calibration.as_ref().unwrap().sigmoids[0].a;
+    assert!(slope < 0.0, "larger values speak for the first class: {slope}");
+}

@@ -3,12 +3,14 @@
 from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
 from ._induction import InductionDisplay, RulesDisplay
 from ._machine import DecisionDisplay, TuneDisplay
+from ._multi_sample import ErrorBySizeDisplay, SequentialDisplay
 from ._pareto import FrontDisplay
 from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 
 __all__ = [
     "BoostingDisplay",
     "DecisionDisplay",
+    "ErrorBySizeDisplay",
     "FrontDisplay",
     "HardRowsDisplay",
     "LabelScoresDisplay",
@@ -17,6 +19,7 @@ __all__ = [
     "SelectionErrorDisplay",
     "SelectionPathDisplay",
     "SelectionWeightDisplay",
+    "SequentialDisplay",
     "TaskFeatureDisplay",
     "TransferDisplay",
     "TuneDisplay",

@@ -272,7 +272,7 @@ mod tests {
         let weights = vec![1.0; 200];
         for rule in [Rule::TwoClasses, Rule::Labels { at_least_one: false }] {
             let (thresholds, f1) = scores(&[&score], &signs, &weights, rule).tuned(true);
-            assert!((thresholds[0] + 0.5).abs() < 0.05 && f1 > 0.97, "{thresholds:?} {f1}");
+            assert!((thresholds[0] + 0.5).abs() < 0.12 && f1 > 0.94, "{thresholds:?} {f1}");
             assert_eq!(scores(&[&score], &signs, &weights, rule).tuned(false).0, [0.0]);
         }
     }

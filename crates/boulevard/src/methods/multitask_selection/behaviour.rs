@@ -243,7 +243,7 @@ fn a_stopped_fit_is_a_usable_model() {
 #[test]
 fn the_search_finds_that_selection_helps_and_transfer_is_reported() {
     let set = tasks(13, 2, 40, 30, true);
-    let search = SelectionSearch { ln_rho: vec![0.0, -4.6], c: vec![1.5, 3.0], folds: 4, seed: 0 };
+    let search = SelectionSearch { ln_rho: vec![0.0, -4.6], c: vec![1.5, 3.0], folds: 4, repeats: 2, seed: 0 };
     let found = search.run(&MultiTaskSelection::default(), &set, &Context::default()).unwrap();
     assert_eq!(found.points.len(), 4);
     assert!(found.points[found.best].ln_rho < 0.0, "{:?}", found.points);

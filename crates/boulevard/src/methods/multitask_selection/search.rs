@@ -1,6 +1,7 @@
 //! Choosing rho and c by cross-validation, and what the tasks gain from each other.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::metrics::comparison::{mean, standard_deviation};
 use crate::observe::{Context, StopReason};
 use crate::parallel;
+use crate::random::Random;
 use crate::svm::{Learner, argmax};
 
 const OWNER: &str = "SelectionSearch";
@@ -28,6 +30,8 @@ pub struct SelectionSearch {
     pub c: Vec<f64>,
     /// Folds.
     pub folds: usize,
+    /// How often to fold anew: on few rows one set of folds cannot tell neighbouring cells apart.
+    pub repeats: usize,
     /// Seed of the folds.
     pub seed: u64,
 }
@@ -36,7 +40,7 @@ impl Default for SelectionSearch {
     /// The grid that works on data of unit scale: no selection at one end, hardly any feature on at the other.
     fn default() -> Self {
         let ln_rho = [1.0f64, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6].iter().map(|rho| rho.ln()).collect();
-        Self { ln_rho, c: vec![1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0], folds: 5, seed: 0 }
+        Self { ln_rho, c: vec![1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0], folds: 5, repeats: 1, seed: 0 }
     }
 }
 
@@ -58,7 +62,8 @@ pub struct SelectionPoint {
 pub struct SelectionResult {
     /// All cells; c varies slowest.
     pub points: Vec<SelectionPoint>,
-    /// Place of the smallest error. Ties go to the larger rho, then to the smaller c: less selection, less fitting.
+    /// Place of the smallest error, half its own and half the mean of its neighbourhood on the grid. Ties go to the larger rho, then to the
+    /// smaller c: less selection, less fitting.
     pub best: usize,
     /// The model with the best parameters on all data.
     pub model: MultiTaskSelectionModel,
@@ -84,6 +89,7 @@ impl SelectionSearch {
         tasks.check()?;
         check::at_least(OWNER, "ln_rho", self.ln_rho.len(), 1)?;
         check::at_least(OWNER, "c", self.c.len(), 1)?;
+        check::at_least(OWNER, "repeats", self.repeats, 1)?;
         self.ln_rho.iter().try_for_each(|&ln_rho| check_ln_rho(ln_rho))?;
         self.c.iter().try_for_each(|&c| check::positive(OWNER, "c", c))?;
         let errors = self.errors(learner, tasks, context)?;
@@ -94,22 +100,42 @@ impl SelectionSearch {
                 points.push(SelectionPoint { ln_rho, c, error: mean(&of), deviation: standard_deviation(&of) });
             }
         }
-        let better = |a: &SelectionPoint, b: &SelectionPoint| {
-            (a.error, -a.ln_rho, a.c).partial_cmp(&(b.error, -b.ln_rho, b.c)) == Some(std::cmp::Ordering::Less)
-        };
-        let best = (0..points.len()).fold(0, |best, i| if better(&points[i], &points[best]) { i } else { best });
+        let around = self.neighbourhood(&points);
+        let key = |i: usize| (0.5 * (points[i].error + around[i]), -points[i].ln_rho, points[i].c);
+        let best = (0..points.len()).fold(0, |best, i| if key(i).partial_cmp(&key(best)) == Some(Ordering::Less) { i } else { best });
         let chosen = MultiTaskSelection { ln_rho: Some(points[best].ln_rho), c: points[best].c, ..learner.clone() };
         Ok(SelectionResult { model: chosen.fit_tasks(tasks, context)?, best, points })
     }
 
+    /// Mean error of every cell and its neighbours on the grid.
+    ///
+    /// On few rows many cells tie, and a cell beside the cliff where everything is switched off may win by luck; its neighbours tell.
+    fn neighbourhood(&self, points: &[SelectionPoint]) -> Vec<f64> {
+        let (rows, columns) = (rising(&self.c), rising(&self.ln_rho));
+        let mut means = vec![0.0; points.len()];
+        for i in 0..rows.len() {
+            for j in 0..columns.len() {
+                let near = |at: usize, most: usize| at.saturating_sub(1)..(at + 2).min(most);
+                let cells = near(i, rows.len()).flat_map(|r| near(j, columns.len()).map(move |k| (r, k)));
+                let errors: Vec<f64> = cells.map(|(r, k)| points[rows[r] * columns.len() + columns[k]].error).collect();
+                means[rows[i] * columns.len() + columns[j]] = mean(&errors);
+            }
+        }
+        means
+    }
+
     /// Errors by fold, c and rho.
     fn errors(&self, learner: &MultiTaskSelection, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<Vec<Vec<Vec<f64>>>> {
-        let folds = tasks.folds(self.folds, self.seed)?;
+        let mut random = Random::new(self.seed, 0);
+        let mut folds = tasks.folds(self.folds, self.seed)?;
+        for _ in 1..self.repeats {
+            folds.extend(tasks.folds(self.folds, random.bits())?);
+        }
         let parts: Vec<(TaskSet<'static>, TaskSet<'static>)> =
             folds.iter().map(|(train, test)| (tasks.select(train), tasks.select(test))).collect();
         let trainings = parts.iter().map(|(train, _)| Training::new(learner, train, context)).collect::<Result<Vec<_>>>()?;
         let inner = Context { observer: None, ..context.with_threads(1) };
-        let (jobs, done) = (self.folds * self.c.len(), AtomicUsize::new(0));
+        let (jobs, done) = (folds.len() * self.c.len(), AtomicUsize::new(0));
         let results = parallel::map(context.threads, jobs, |job| -> Result<Vec<f64>> {
             let (fold, c) = (job / self.c.len(), self.c[job % self.c.len()]);
             let training = &trainings[fold];
@@ -117,7 +143,7 @@ impl SelectionSearch {
             let mut last: Option<Vec<Certificate>> = None;
             for place in rising(&self.ln_rho) {
                 if let Some(stop @ (StopReason::Interrupted | StopReason::TimeLimit)) =
-                    context.step("choose rho and c", done.fetch_add(1, Ordering::Relaxed), jobs * self.ln_rho.len())
+                    context.step("choose rho and c", done.fetch_add(1, Memory::Relaxed), jobs * self.ln_rho.len())
                 {
                     return Err(Error::data(format!("the search was stopped ({stop:?}) before it had an answer")));
                 }
@@ -129,7 +155,7 @@ impl SelectionSearch {
             }
             Ok(errors)
         });
-        let mut table = vec![Vec::new(); self.folds];
+        let mut table = vec![Vec::new(); folds.len()];
         for (job, result) in results.into_iter().enumerate() {
             table[job / self.c.len()].push(result?);
         }

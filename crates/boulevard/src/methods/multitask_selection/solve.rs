@@ -182,7 +182,7 @@ impl Run<'_, '_> {
                 }
                 other => return other,
             }
-            if let Some(stop) = self.newton(interior.point().clone(), false, NEWTON_STEPS) {
+            if let Some(stop) = self.newton(interior.point().clone(), false, FEW_STEPS) {
                 return Some(stop);
             }
             if rough <= self.limits.tolerance {

@@ -286,8 +286,13 @@ impl ParetoSvc {
             let task = self.task(&source, &signs, context);
             let mut solver = task.solver(Some(self.cache_bytes()), context)?;
             let ones = vec![1.0; signs.len()];
-            let start = task.fill(starts.get(machine).unwrap_or(&ones), share * task.largest());
-            let slot = task.descend(&mut solver, start, None)?;
+            let mut sum = share * task.largest();
+            let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).unwrap_or(&ones), sum), None)?;
+            // With other rows q may vanish at this position, and a machine of rounding errors would be left: go on to the next one.
+            while slot.stop == StopReason::Converged && sum < task.largest() && task.vanished(&slot, sum, &solver) {
+                sum = (sum + task.largest() / self.n_points as f64).min(task.largest());
+                slot = task.descend(&mut solver, task.fill(&slot.alpha, sum), None)?;
+            }
             let facts = facts(&slot.alpha, &slot.gradient, &signs, task.balanced);
             report.iterations += slot.iterations;
             report.stop = report.stop.worst(slot.stop);

@@ -198,7 +198,7 @@ impl<'a> SlotTask<'a> {
                 stopped = true;
                 break;
             }
-            if last.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal() && k > 0 {
+            if self.vanished(last, sum, &solver) && k > 0 {
                 slots.pop();
                 break;
             }
@@ -225,6 +225,11 @@ impl<'a> SlotTask<'a> {
             }
         }
         Ok(slots)
+    }
+
+    /// Whether `q` cannot be told from zero.
+    pub(super) fn vanished(&self, slot: &Slot, sum: f64, solver: &Solver<'_>) -> bool {
+        slot.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal()
     }
 
     /// Reports progress; whether a slot was stopped, or the caller wants to stop after it.

@@ -1,0 +1,80 @@
+//! Error against the number of samples per decision, on rows that were held out.
+
+use anyhow::{Result, bail};
+use boulevard::data::Dataset;
+use boulevard::data::split::Split;
+use boulevard::methods::multi_sample::{CurvePoint, samples_until};
+use boulevard::metrics::comparison::{mean, standard_deviation};
+use boulevard::observe::{Context, StopReason};
+use serde_json::{Value, json};
+
+use crate::learner::Plan;
+use crate::report::table::Table;
+use crate::report::{html, number, picture};
+
+/// Cuts of the held-out rows into sets, per fold.
+const REPEATS: usize = 10;
+/// What one asks for.
+const TARGET: f64 = 0.01;
+
+/// The curve, averaged over folds.
+pub struct Curve {
+    points: Vec<CurvePoint>,
+}
+
+/// Fits on every fold and judges sets of all sizes.
+pub fn run(plan: &Plan, data: &Dataset<'_>, splits: &[Split], sizes: &[usize], context: &Context<'_>) -> Result<Curve> {
+    let mut folds: Vec<Vec<CurvePoint>> = Vec::new();
+    for (done, split) in splits.iter().enumerate() {
+        if context.step("error by size", done, splits.len()) == Some(StopReason::Interrupted) {
+            bail!("interrupted");
+        }
+        let fitted = plan.fit(&data.select(&split.train), context)?;
+        let test = data.select(&split.test);
+        let test = Dataset { x: fitted.prepare(&test.x)?, ..test };
+        let Some(model) = fitted.gatherer() else { bail!("only --method gather has a curve") };
+        folds.push(model.error_by_size(&test, sizes, REPEATS, done as u64, context)?);
+    }
+    let mut points = Vec::new();
+    for &size in sizes {
+        let of_size: Vec<&CurvePoint> = folds.iter().flatten().filter(|point| point.size == size).collect();
+        if !of_size.is_empty() {
+            let errors: Vec<f64> = of_size.iter().map(|point| point.error).collect();
+            let sets = of_size.iter().map(|point| point.sets).sum();
+            points.push(CurvePoint { size, error: mean(&errors), deviation: standard_deviation(&errors), sets });
+        }
+    }
+    Ok(Curve { points })
+}
+
+impl Curve {
+    fn table(&self) -> Table {
+        let mut table = Table::new(["samples per decision", "error", "sd over folds", "sets"]);
+        for point in &self.points {
+            table.row([point.size.to_string(), number::percent(point.error), number::percent(point.deviation), point.sets.to_string()]);
+        }
+        table
+    }
+
+    fn answer(&self) -> String {
+        match samples_until(&self.points, TARGET) {
+            Some(size) => format!("error of at most 1 % from {size} samples on"),
+            None => "no size on the curve has an error of at most 1 %".to_owned(),
+        }
+    }
+
+    pub fn text(&self) -> String {
+        format!("{}{}\n", self.table().text(), self.answer())
+    }
+
+    pub fn json(&self) -> Value {
+        json!({ "points": self.points, "samples_until_one_percent": samples_until(&self.points, TARGET) })
+    }
+
+    pub fn page(&self, name: &str) -> String {
+        let line: Vec<(f64, f64)> = self.points.iter().map(|point| (point.size as f64, point.error)).collect();
+        let svg = picture::curve("error against samples per decision", &line, "samples per decision", "error");
+        let figure = html::figure(&svg, "How many samples are enough?", &self.answer());
+        html::page(&format!("Error against samples per decision: {name}"), &format!("{}{}", self.table().html(), html::cards(&figure)))
+    }
+}

@@ -1,0 +1,80 @@
+"""Kernels between sets of samples."""
+
+import json
+
+import numpy as np
+
+from . import _core
+from ._base import count_threads
+from ._kernel_estimator import describe_kernel
+from .exceptions import ParameterError
+
+__all__ = ["symmetric_kernel"]
+
+
+def symmetric_kernel(A, B=None, kernel="rbf", *, normalization="mean", log=False, n_jobs=None, **params):
+    """Kernel between sets of K samples that does not depend on the order within a set.
+
+    The kernel of the concatenated samples of two sets, averaged over all orders of one of them. For "rbf" and "laplacian", which are
+    products over samples, that is the permanent of the K x K matrix of kernel values between single samples divided by K!; it takes
+    ``K 2**(K-1)`` products instead of the K! terms. "linear" and "poly" have closed forms. Other kernels: the product of the values of
+    matched samples, averaged over all matchings.
+
+    Parameters
+    ----------
+    A : array-like of shape (n, K, n_features)
+        Sets, K at most 16.
+    B : array-like of shape (m, K, n_features), default=None
+        Other sets; None means ``A``.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "epanechnikov", "multiquadric"}, default="rbf"
+        The kernel of single samples.
+    normalization : {"mean", "cosine"}, default="mean"
+        The mean over permutations, or that divided by the root of both sets' own values.
+    log : bool, default=False
+        Give natural logarithms, which do not underflow for narrow kernels ("mean" only, and kernels that are products).
+    n_jobs : int, default=None
+        Threads.
+    **params
+        ``gamma`` (a number, "scale" or "auto"; default 1 / n_features), ``degree`` (default 3) and ``coef0`` (default 0; 1 for
+        "multiquadric") of the kernel.
+
+    Returns
+    -------
+    K : ndarray of shape (n, m)
+        The kernel values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boulevard.kernels import symmetric_kernel
+    >>> A = np.array([[[0.0], [1.0]], [[1.0], [0.0]]])
+    >>> K = symmetric_kernel(A, gamma=1.0)
+    >>> bool(K[0, 0] == K[0, 1])
+    True
+    """
+    known = {"gamma", "degree", "coef0"}
+    if unknown := set(params) - known:
+        raise ParameterError(f"symmetric_kernel has no parameters {sorted(unknown)}; kernels have {sorted(known)}")
+    if normalization not in ("mean", "cosine"):
+        raise ParameterError(f"normalization must be 'mean' or 'cosine', got {normalization!r}")
+    if log and normalization != "mean":
+        raise ParameterError("log=True goes with normalization='mean' only")
+    A = _three(A, "A")
+    B = None if B is None else _three(B, "B")
+    n, k, columns = A.shape
+    if B is not None and B.shape[1:] != (k, columns):
+        raise ParameterError(f"sets of A have {k} samples of {columns} features, sets of B {B.shape[1]} of {B.shape[2]}")
+    if B is not None and B.dtype != A.dtype:
+        A, B = A.astype(np.float64), B.astype(np.float64)
+    described = describe_kernel(kernel, {"gamma": 1.0 / max(columns, 1), "degree": 3, "coef0": 1.0 if kernel == "multiquadric" else 0.0, **params})
+    flat = [None if X is None else np.ascontiguousarray(X).reshape(-1, columns) for X in (A, B)]
+    return _core.symmetric_kernel(json.dumps(described), flat[0], flat[1], k, normalization, bool(log), count_threads(n_jobs))
+
+
+def _three(X, name):
+    X = np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if X.ndim != 3 or 0 in X.shape:
+        raise ParameterError(f"{name} must have the shape (sets, samples per set, features) with at least one of each, got {X.shape}")
+    return X

@@ -1,0 +1,433 @@
+//! Parameters, and the fit.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::consensus::check_priors;
+use super::direct::{self, SetMachine};
+use super::model::MultiSampleModel;
+use super::sets::{Sets, Tuples};
+use super::source::BaseKernel;
+use crate::check;
+use crate::data::split::{self, Split};
+use crate::data::{Categories, Dataset, Matrix};
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
+use crate::observe::{Context, StopReason};
+use crate::svm::{
+    Calibration, ClassWeight, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel, class_factors,
+    fit_sigmoids, held_out_values,
+};
+
+/// Folds of the calibration.
+const FOLDS: usize = 5;
+/// Orders of a tuple that may be written out when the kernel is not symmetric: up to four samples.
+const MOST_ORDERED: usize = 4;
+
+/// How K samples become one decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// One machine on sets (ESVM): sees what samples say together.
+    #[default]
+    Direct,
+    /// Posteriors of single samples multiplied, in log space and with priors (SVM^K).
+    Consensus,
+    /// The majority of hard decisions (HSVM^K).
+    Vote,
+}
+
+/// What a direct classifier does with sets of another size than it was fitted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherSizes {
+    /// Consensus of single samples.
+    #[default]
+    Consensus,
+    /// A machine of its own for every smaller size from 2 on; consensus for single samples and for larger sets.
+    Family,
+}
+
+/// Parameters of a classifier of sets of samples that share a label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MultiSample {
+    /// How decisions are made.
+    pub method: Method,
+    /// K, the samples per decision that a direct machine is fitted for; the other methods judge sets of any size.
+    pub n_samples_per_decision: usize,
+    /// The kernel of single samples.
+    pub kernel: Kernel,
+    /// Price of one unit of slack (for the mean kernel: the paper's C is `c / (K!)^2`).
+    pub c: f64,
+    /// Whether the direct machine's kernel is symmetric. Otherwise all orders of every tuple are written out (K at most 4): the same
+    /// machine at K! times the size, for comparison.
+    pub symmetric: bool,
+    /// Tuples of the extended training set, about; K times the rows if absent.
+    pub n_extended: Option<usize>,
+    /// Scale of the set kernel.
+    pub normalization: Normalization,
+    /// Sets of other sizes.
+    pub other_sizes: OtherSizes,
+    /// Class weights.
+    pub class_weight: ClassWeight,
+    /// How more than two classes are handled.
+    pub multiclass: Multiclass,
+    /// Shares in which classes are expected, in their order; those of the training rows (class weights included) if absent.
+    pub priors: Option<Vec<f64>>,
+    /// Whether a sigmoid that came out falling on held-out values (chance, in tiny sets) is fitted again on the training values.
+    pub platt_guard: bool,
+    /// Whether to fit the direct machine's probabilities too (five more fits).
+    pub calibrate: bool,
+    /// The solver's settings.
+    pub solver: SolverSettings,
+    /// Seed of tuples and folds.
+    pub seed: u64,
+}
+
+impl Default for MultiSample {
+    fn default() -> Self {
+        Self {
+            method: Method::default(),
+            n_samples_per_decision: 3,
+            kernel: Kernel::default(),
+            c: 1.0,
+            symmetric: true,
+            n_extended: None,
+            normalization: Normalization::default(),
+            other_sizes: OtherSizes::default(),
+            class_weight: ClassWeight::default(),
+            multiclass: Multiclass::default(),
+            priors: None,
+            platt_guard: false,
+            calibrate: false,
+            solver: SolverSettings::default(),
+            seed: 0,
+        }
+    }
+}
+
+/// The rows a fit learns from.
+pub(super) struct Training {
+    pub rows: Vec<usize>,
+    pub codes: Vec<u32>,
+    /// Weight of every row of the table.
+    pub weights: Vec<f64>,
+    /// Factor per class.
+    pub factors: Vec<f64>,
+    pub priors: Vec<f64>,
+    /// Shares of the classes, weights and class weights included.
+    pub rates: Vec<f64>,
+}
+
+impl MultiSample {
+    /// The machine of single samples behind consensus and votes.
+    pub fn single(&self) -> Svc {
+        Svc {
+            kernel: self.kernel.clone(),
+            penalty: Penalty::C(self.c),
+            class_weight: self.class_weight.clone(),
+            multiclass: self.multiclass,
+            solver: self.solver,
+            calibrate: false,
+            seed: self.seed,
+        }
+    }
+
+    /// What the machines' outputs stand for.
+    fn outputs(&self, classes: usize) -> Outputs {
+        if classes > 2 && self.multiclass == Multiclass::OneVsRest { Outputs::Classes } else { Outputs::Pairs }
+    }
+
+    /// Checks the data and collects what all parts of the fit need.
+    pub(super) fn training(&self, data: &Dataset<'_>) -> Result<Training> {
+        data.validate()?;
+        let classes = data.expect_classes()?;
+        if let Some(groups) = &data.groups {
+            Sets::of_groups(groups).0.shared_classes(classes)?;
+        }
+        let weights = data.weights_or_ones();
+        let rows: Vec<usize> = (0..data.len()).filter(|&row| weights[row] > 0.0).collect();
+        let codes: Vec<u32> = rows.iter().map(|&row| classes.codes()[row]).collect();
+        let mut totals = vec![0.0; classes.names().len()];
+        rows.iter().zip(&codes).for_each(|(&row, &code)| totals[code as usize] += weights[row]);
+        if let Some(empty) = totals.iter().position(|&total| total == 0.0) {
+            return Err(Error::data(format!("class `{}` has no samples to learn from", classes.names()[empty])));
+        }
+        if totals.len() < 2 {
+            return Err(Error::data(format!("classification needs at least two classes, found only `{}`", classes.names()[0])));
+        }
+        let factors = class_factors(&self.class_weight, classes, &totals)?;
+        let counted: Vec<f64> = totals.iter().zip(&factors).map(|(total, factor)| total * factor).collect();
+        let sum: f64 = counted.iter().sum();
+        // Weights may be so uneven that a share is 1 after rounding; evidence needs both sides.
+        let rates: Vec<f64> = counted.iter().map(|part| (part / sum).clamp(1e-12, 1.0 - 1e-12)).collect();
+        let priors = match &self.priors {
+            Some(priors) if priors.len() != totals.len() => return Err(Error::shape("priors, one per class", totals.len(), priors.len())),
+            Some(priors) => priors.clone(),
+            None => rates.clone(),
+        };
+        Ok(Training { rows, codes, weights, factors, priors, rates })
+    }
+
+    /// An extended set of some of the training rows, in the form the kernel wants.
+    pub(super) fn tuples(&self, training: &Training, rows: &[usize], k: usize, ranks: &[u32], seed: u64) -> Tuples {
+        let place: std::collections::HashMap<usize, u32> = training.rows.iter().copied().zip(training.codes.iter().copied()).collect();
+        let kept: Vec<usize> = rows.iter().copied().filter(|row| place.contains_key(row)).collect();
+        let codes: Vec<u32> = kept.iter().map(|row| place[row]).collect();
+        // The size asked for is that of the whole table: a part of it gets its share.
+        let columns = self.n_extended.map(|n| (n as f64 * kept.len() as f64 / training.rows.len() as f64).round().max(1.0) as usize);
+        let mut tuples = Tuples::draw(&kept, &codes, training.factors.len(), k, columns, seed);
+        if self.symmetric {
+            sort_members(&mut tuples.members, k, ranks);
+            tuples
+        } else {
+            tuples.permuted()
+        }
+    }
+
+    /// Folds over the original rows: whole groups where there are groups, else every class in its share.
+    pub(super) fn folds(&self, data: &Dataset<'_>, folds: usize, seed: u64) -> Result<Vec<Split>> {
+        match &data.groups {
+            Some(groups) => split::group_k_fold(groups, folds, seed),
+            None => split::stratified_k_fold(data.expect_classes()?, folds, seed),
+        }
+    }
+
+    /// The sizes that get a direct machine.
+    fn sizes(&self) -> Vec<usize> {
+        match (self.method, self.other_sizes) {
+            (Method::Direct, OtherSizes::Consensus) => vec![self.n_samples_per_decision],
+            (Method::Direct, OtherSizes::Family) => (2..self.n_samples_per_decision).chain([self.n_samples_per_decision]).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Fits on given tuples of rows instead of drawn ones. Tuples of more than one class are refused.
+    pub fn fit_tuples(&self, data: &Dataset<'_>, tuples: &[Vec<usize>], context: &Context<'_>) -> Result<MultiSampleModel> {
+        let sets = Sets::new(tuples)?;
+        sets.check(data.len())?;
+        let k = self.n_samples_per_decision;
+        if let Some(set) = (0..sets.len()).find(|&set| sets.size(set) != k) {
+            return Err(Error::shape(format!("samples of tuple {set}"), k, sets.size(set)));
+        }
+        let codes = sets.shared_classes(data.expect_classes()?)?;
+        let members = (0..sets.len()).flat_map(|set| sets.rows(set).iter().copied()).collect();
+        self.fit_with(data, Some(Tuples { k, members, codes }), context)
+    }
+
+    fn fit_with(&self, data: &Dataset<'_>, given: Option<Tuples>, context: &Context<'_>) -> Result<MultiSampleModel> {
+        let start = Instant::now();
+        self.validate()?;
+        let training = self.training(data)?;
+        let (single, separation) = self.fit_single(data, &training, context)?;
+        let mut report = single.report;
+        let mut machines = Vec::new();
+        let sizes = self.sizes();
+        if !sizes.is_empty() {
+            let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
+            let base = BaseKernel::new(&kernel, self.normalization, self.symmetric, &data.x, context)?;
+            let ranks = ranks(&data.x);
+            report = FitReport::default();
+            for k in sizes {
+                let tuples = match &given {
+                    Some(given) if given.k == k => {
+                        let mut tuples = given.clone();
+                        if self.symmetric {
+                            sort_members(&mut tuples.members, k, &ranks);
+                        }
+                        tuples
+                    }
+                    _ => self.tuples(&training, &training.rows, k, &ranks, self.seed),
+                };
+                let fit = direct::solve(self, &base, &tuples, &training.factors, &training.weights, context)?;
+                merge(&mut report, &fit.report);
+                let mut machine = fit.machine(&base, &kernel, &data.x, &tuples)?;
+                if self.calibrate && !stopped(&report) {
+                    machine.calibration = Some(self.calibrate_direct(&base, data, &training, k, &ranks, context)?);
+                }
+                machines.push(machine);
+            }
+        }
+        Ok(MultiSampleModel {
+            parameters: self.clone(),
+            classes: data.expect_classes()?.names().to_vec(),
+            priors: training.priors,
+            rates: training.rates,
+            single: Box::new(single),
+            separation,
+            machines,
+            feature_names: data.feature_names.clone(),
+            report: report.finish(start, training.rows.len()),
+        })
+    }
+
+    /// The machine of single samples with its sigmoids, and how far its held-out evidence tells classes apart per sample.
+    fn fit_single(&self, data: &Dataset<'_>, training: &Training, context: &Context<'_>) -> Result<(SvcModel, Vec<f64>)> {
+        let svc = self.single();
+        let mut single = svc.fit_in(data, context)?;
+        let classes = data.expect_classes()?;
+        // Folds of rows as they come: where rows repeat (a few patterns only), leaving out a pattern whole would turn its evidence round.
+        let folds = self.folds(data, FOLDS.min(data.len()), self.seed).unwrap_or_default();
+        let outputs = self.outputs(training.factors.len());
+        let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
+        let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
+        // Class weights count as more samples, here as in the machine: otherwise the sigmoid would take them back.
+        let weights: Vec<f64> =
+            classes.codes().iter().zip(&training.weights).map(|(&code, w)| w * training.factors[code as usize]).collect();
+        let mut sigmoids = fit_sigmoids(classes, Some(&weights), &values, outputs);
+        let width = sigmoids.len();
+        if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
+            let raw = single.raw_values(&data.x, context)?;
+            let again = fit_sigmoids(classes, Some(&weights), &raw, outputs);
+            for (output, (sigmoid, again)) in sigmoids.iter_mut().zip(again).enumerate().filter(|(_, (sigmoid, _))| sigmoid.a > 0.0) {
+                *sigmoid = again;
+                values.iter_mut().skip(output).step_by(width).zip(raw.iter().skip(output).step_by(width)).for_each(|(v, r)| *v = *r);
+            }
+        }
+        single.calibration = Some(Calibration { sigmoids });
+        let separation = separation(&single, &values, width, training);
+        Ok((single, separation))
+    }
+
+    /// Sigmoids of a direct machine: folds over the original rows, tuples inside the training rows and inside the held-out rows.
+    pub(super) fn calibrate_direct(
+        &self,
+        base: &BaseKernel<'_>,
+        data: &Dataset<'_>,
+        training: &Training,
+        k: usize,
+        ranks: &[u32],
+        context: &Context<'_>,
+    ) -> Result<Calibration> {
+        let names = data.expect_classes()?.names().to_vec();
+        let outputs = self.outputs(names.len());
+        let (mut values, mut codes) = (Vec::new(), Vec::new());
+        let folds = self.folds(data, FOLDS.min(training.rows.len()), self.seed)?;
+        for (done, fold) in folds.iter().enumerate() {
+            if context.step("calibrate sets", done, folds.len()).is_some() {
+                break;
+            }
+            let train = self.tuples(training, &fold.train, k, ranks, self.seed);
+            let held_out = self.judged(self.tuples(training, &fold.test, k, ranks, self.seed + 1));
+            if held_out.is_empty() || (0..names.len() as u32).any(|class| !train.codes.contains(&class)) {
+                continue;
+            }
+            let fit = direct::solve(self, base, &train, &training.factors, &training.weights, context)?;
+            values.extend(fit.judge(base, &train, &held_out, context)?);
+            codes.extend(held_out.codes);
+        }
+        if codes.is_empty() {
+            // Nothing could be held out: no better than a sigmoid without slope beyond the sign.
+            return Ok(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; outputs.count(names.len())] });
+        }
+        let weights: Vec<f64> = codes.iter().map(|&code| training.factors[code as usize]).collect();
+        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, Some(&weights), &values, outputs) })
+    }
+
+    /// Tuples to be judged: one order of each is enough.
+    fn judged(&self, tuples: Tuples) -> Tuples {
+        if self.symmetric {
+            return tuples;
+        }
+        let orders = crate::kernel::permanent::factorial(tuples.k) as usize;
+        tuples.select(&(0..tuples.len()).step_by(orders).collect::<Vec<_>>())
+    }
+}
+
+/// Mean log ratios between classes, the training shares' own taken off: row `c`, column `d` over the samples of class `c`.
+fn separation(single: &SvcModel, values: &[f64], outputs: usize, training: &Training) -> Vec<f64> {
+    let classes = training.rates.len();
+    let (mut sums, mut counts) = (vec![0.0; classes * classes], vec![0.0; classes]);
+    for (&row, &code) in training.rows.iter().zip(&training.codes) {
+        let raw = &values[row * outputs..(row + 1) * outputs];
+        if raw.iter().any(|value| value.is_nan()) {
+            continue;
+        }
+        let (scores, c) = (super::model::sample_scores(single, raw), code as usize);
+        counts[c] += training.weights[row];
+        for d in 0..classes {
+            let ratio = scores[c] - scores[d] - (training.rates[c].ln() - training.rates[d].ln());
+            sums[c * classes + d] += training.weights[row] * ratio;
+        }
+    }
+    sums.chunks_exact(classes).zip(counts).flat_map(|(row, count)| row.iter().map(move |sum| sum / f64::max(count, 1e-300))).collect()
+}
+
+fn stopped(report: &FitReport) -> bool {
+    matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted)
+}
+
+fn merge(report: &mut FitReport, part: &FitReport) {
+    report.objective += part.objective;
+    report.violation = report.violation.max(part.violation);
+    report.gap = report.gap.max(part.gap);
+    report.iterations += part.iterations;
+    report.stop = report.stop.worst(part.stop);
+}
+
+impl MultiSampleModel {
+    /// Fits the probabilities of direct machines that have none; `data` is the table the model learnt from.
+    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        let learner = self.parameters.clone();
+        if data.expect_classes()?.names() != self.classes {
+            return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
+        }
+        if self.machines.iter().all(|machine| machine.calibration.is_some()) {
+            return Ok(());
+        }
+        let training = learner.training(data)?;
+        let kernel = learner.kernel.resolve(&data.x, data.weights.as_deref())?;
+        let base = BaseKernel::new(&kernel, learner.normalization, learner.symmetric, &data.x, context)?;
+        let ranks = ranks(&data.x);
+        for machine in self.machines.iter_mut().filter(|machine: &&mut SetMachine| machine.calibration.is_none()) {
+            machine.calibration = Some(learner.calibrate_direct(&base, data, &training, machine.size, &ranks, context)?);
+        }
+        Ok(())
+    }
+}
+
+impl Learner for MultiSample {
+    type Model = MultiSampleModel;
+
+    fn validate(&self) -> Result<()> {
+        const OWNER: &str = "MultiSample";
+        self.kernel.validate()?;
+        self.solver.validate(OWNER)?;
+        check::positive(OWNER, "c", self.c)?;
+        check_size(OWNER, "n_samples_per_decision", self.n_samples_per_decision)?;
+        if let Some(n) = self.n_extended {
+            check::at_least(OWNER, "n_extended", n, 1)?;
+        }
+        if !self.symmetric && self.n_samples_per_decision > MOST_ORDERED {
+            let allowed = format!("at most {MOST_ORDERED} where the kernel is not symmetric");
+            return Err(check::complaint(OWNER, "n_samples_per_decision", allowed, self.n_samples_per_decision));
+        }
+        if self.normalization == Normalization::Cosine && self.kernel == Kernel::Precomputed && self.method == Method::Direct {
+            return Err(check::complaint(
+                OWNER,
+                "normalization",
+                "`mean` for a precomputed kernel (the values of new samples with themselves are not given)",
+                "cosine",
+            ));
+        }
+        match &self.priors {
+            Some(priors) => check_priors(priors),
+            None => Ok(()),
+        }
+    }
+
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
+        self.kernel.part_of(data, rows)
+    }
+
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.kernel.new_rows_of(&data.x, train, rows)
+    }
+
+    fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<MultiSampleModel> {
+        self.fit_with(data, None, context)
+    }
+}

@@ -1,0 +1,325 @@
+//! The fitted model: decisions, probabilities, contributions and sequential tests.
+
+use super::consensus::{Consensus, Sequential, expected_samples, majority, softmax};
+use super::direct::SetMachine;
+use super::learner::{Method, MultiSample};
+use super::sets::Sets;
+use crate::data::{Categories, Matrix};
+use crate::error::{Error, Result};
+use crate::observe::Context;
+use crate::svm::{FitReport, Layout, Model, SvcModel, argmax, consistent, couple, pairs, votes};
+
+/// A fitted classifier of sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MultiSampleModel {
+    /// What it was fitted with.
+    pub parameters: MultiSample,
+    /// Class names; codes in predictions are places in this list.
+    pub classes: Vec<String>,
+    /// Shares in which classes are expected.
+    pub priors: Vec<f64>,
+    /// Shares of the classes among the training rows, weights and class weights included: those of the posteriors.
+    pub rates: Vec<f64>,
+    /// The calibrated machine of single samples: votes, consensus, and what direct machines leave to it.
+    pub single: Box<SvcModel>,
+    /// Mean log ratio per sample, row `c` column `d` over samples of class `c`: how fast evidence grows.
+    pub separation: Vec<f64>,
+    /// Direct machines, one per size of sets.
+    pub machines: Vec<SetMachine>,
+    /// Feature names, where the training table had them.
+    pub feature_names: Option<Vec<String>>,
+    /// How the fit went.
+    pub report: FitReport,
+}
+
+/// Scores of one sample, log posteriors up to a shift, from the machine's outputs.
+pub(super) fn sample_scores(single: &SvcModel, raw: &[f64]) -> Vec<f64> {
+    let classes = single.classes.len();
+    let sigmoids = &single.calibration.as_ref().expect("fitted with sigmoids").sigmoids;
+    if classes == 2 {
+        // log p(first) - log p(second), without forming either
+        return vec![-(sigmoids[0].a * raw[0] + sigmoids[0].b), 0.0];
+    }
+    const LEAST: f64 = 1e-7;
+    let probability = |output: usize| {
+        let value = if raw[output].is_finite() { sigmoids[output].probability(raw[output]) } else { 0.0 };
+        value.clamp(LEAST, 1.0 - LEAST)
+    };
+    if single.machine.layout != Layout::Full {
+        let mut r = vec![0.0; classes * classes];
+        for (output, (i, j)) in pairs(classes).into_iter().enumerate() {
+            r[i * classes + j] = probability(output);
+            r[j * classes + i] = 1.0 - r[i * classes + j];
+        }
+        return couple(&r, classes).into_iter().map(|p| p.max(LEAST * LEAST).ln()).collect();
+    }
+    (0..classes).map(|class| probability(class).ln()).collect()
+}
+
+/// What is known about every set: decision values and, where asked for, probabilities.
+struct Judgement {
+    decisions: Vec<f64>,
+    probabilities: Vec<f64>,
+}
+
+impl MultiSampleModel {
+    /// The direct machine for sets of this size.
+    pub fn machine(&self, size: usize) -> Option<&SetMachine> {
+        self.machines.iter().find(|machine| machine.size == size)
+    }
+
+    /// Scores of single samples, one row per sample and one column per class: log posteriors up to a shift per sample.
+    pub fn scores(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        let raw = self.single.raw_values(x, context)?;
+        Ok(raw.chunks_exact(self.single.machine.outputs()).flat_map(|raw| sample_scores(&self.single, raw)).collect())
+    }
+
+    fn width(&self) -> usize {
+        if self.classes.len() == 2 { 1 } else { self.classes.len() }
+    }
+
+    /// One decision value per set for two classes (positive for the second), one per class for more (the largest is the prediction).
+    ///
+    /// Values of direct machines, of consensus (log odds) and of votes are on scales of their own; probabilities can be compared.
+    pub fn set_decisions(&self, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Vec<f64>> {
+        Ok(self.judge(x, sets, false, context)?.decisions)
+    }
+
+    /// The class of every set.
+    pub fn predict_sets(&self, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Categories> {
+        let decisions = self.set_decisions(x, sets, context)?;
+        Categories::new(self.codes_from_decisions(&decisions), self.classes.clone())
+    }
+
+    /// Class codes from decision values.
+    pub fn codes_from_decisions(&self, decisions: &[f64]) -> Vec<u32> {
+        decisions.chunks_exact(self.width()).map(|values| self.code(values)).collect()
+    }
+
+    fn code(&self, values: &[f64]) -> u32 {
+        match values {
+            [value] => u32::from(*value > 0.0),
+            values => argmax(values) as u32,
+        }
+    }
+
+    /// Class probabilities of every set, row-major; the most probable class is the predicted one.
+    ///
+    /// Fails for sets judged by a direct machine that was not calibrated.
+    pub fn set_probabilities(&self, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Vec<f64>> {
+        Ok(self.judge(x, sets, true, context)?.probabilities)
+    }
+
+    fn judge(&self, x: &Matrix<'_>, sets: &Sets, probabilities: bool, context: &Context<'_>) -> Result<Judgement> {
+        self.check_input(x)?;
+        sets.check(x.rows())?;
+        let (classes, width) = (self.classes.len(), self.width());
+        let mut judgement = Judgement {
+            decisions: vec![0.0; sets.len() * width],
+            probabilities: vec![0.0; if probabilities { sets.len() * classes } else { 0 }],
+        };
+        let mut left: Vec<usize> = (0..sets.len()).collect();
+        if self.parameters.method == Method::Direct {
+            for machine in &self.machines {
+                let chosen: Vec<usize> = left.iter().copied().filter(|&set| sets.size(set) == machine.size).collect();
+                if !chosen.is_empty() {
+                    self.judge_directly(machine, x, sets, &chosen, probabilities, &mut judgement, context)?;
+                    left.retain(|&set| sets.size(set) != machine.size);
+                }
+            }
+        }
+        if !left.is_empty() {
+            self.judge_by_samples(x, sets, &left, probabilities, &mut judgement, context)?;
+        }
+        Ok(judgement)
+    }
+
+    fn judge_directly(
+        &self,
+        machine: &SetMachine,
+        x: &Matrix<'_>,
+        sets: &Sets,
+        chosen: &[usize],
+        probabilities: bool,
+        judgement: &mut Judgement,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let (classes, width) = (self.classes.len(), self.width());
+        let raw = machine.evaluate(x, sets, chosen, self.parameters.normalization, self.parameters.symmetric, context)?;
+        for (&set, raw) in chosen.iter().zip(raw.chunks_exact(machine.outputs())) {
+            let values = &mut judgement.decisions[set * width..(set + 1) * width];
+            match (classes, machine.pairwise) {
+                (2, _) => values[0] = -raw[0],
+                (_, true) => votes(raw, classes, values),
+                (_, false) => values.copy_from_slice(raw),
+            }
+            if probabilities {
+                let Some(calibration) = &machine.calibration else {
+                    return Err(Error::data(format!(
+                        "the machine for sets of {} has no probabilities: fit it with `calibrate`",
+                        machine.size
+                    )));
+                };
+                let mut row = calibration.probabilities(raw, classes, machine.pairwise);
+                consistent(&mut row, self.code(values) as usize);
+                judgement.probabilities[set * classes..(set + 1) * classes].copy_from_slice(&row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Consensus, or votes where that is the method.
+    fn judge_by_samples(
+        &self,
+        x: &Matrix<'_>,
+        sets: &Sets,
+        chosen: &[usize],
+        probabilities: bool,
+        judgement: &mut Judgement,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let (classes, width) = (self.classes.len(), self.width());
+        let raw = self.single.raw_values(x, context)?;
+        let outputs = self.single.machine.outputs();
+        let scores: Vec<f64> = raw.chunks_exact(outputs).flat_map(|raw| sample_scores(&self.single, raw)).collect();
+        let consensus = self.consensus()?;
+        let vote = self.parameters.method == Method::Vote;
+        let samples = if vote {
+            let decisions = self.single.decisions_from_raw(&raw);
+            let codes = self.single.codes_from_decisions(&decisions);
+            // Two classes: the one value speaks for the second, its negative for the first.
+            let values: Vec<f64> = if classes == 2 { decisions.iter().flat_map(|&f| [-f, f]).collect() } else { decisions };
+            Some((codes, values))
+        } else {
+            None
+        };
+        for &set in chosen {
+            let rows = sets.rows(set);
+            let gather = |from: &[f64]| -> Vec<f64> {
+                rows.iter().flat_map(|&row| from[row as usize * classes..(row as usize + 1) * classes].iter().copied()).collect()
+            };
+            let evidence = consensus.set_scores(&gather(&scores));
+            let totals = match &samples {
+                Some((codes, values)) => {
+                    let codes: Vec<u32> = rows.iter().map(|&row| codes[row as usize]).collect();
+                    majority(&codes, &gather(values), classes)
+                }
+                None => evidence.clone(),
+            };
+            let values = &mut judgement.decisions[set * width..(set + 1) * width];
+            match classes {
+                2 => values[0] = totals[1] - totals[0],
+                _ => values.copy_from_slice(&totals),
+            }
+            if probabilities {
+                let mut row = softmax(&evidence);
+                consistent(&mut row, self.code(values) as usize);
+                judgement.probabilities[set * classes..(set + 1) * classes].copy_from_slice(&row);
+            }
+        }
+        Ok(())
+    }
+
+    /// What each sample adds to its set's decision values, in the order of the sets' members: one column per decision value.
+    ///
+    /// Consensus: the sample's log ratio without the training shares' own; the contributions of a set add up to its decision minus the
+    /// priors' log ratio. Votes: the sample's share of the votes. Direct: the decision minus its mean over replacing the sample by another member of
+    /// the set, that is by how much this sample pulls harder than its neighbours (single samples: the decision itself).
+    pub fn contributions(&self, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.check_input(x)?;
+        sets.check(x.rows())?;
+        let (classes, width) = (self.classes.len(), self.width());
+        let scores = self.scores(x, context)?;
+        let singles = self.single.decision_values_in(x, context)?;
+        let codes = self.single.codes_from_decisions(&singles);
+        let mut result = Vec::new();
+        for set in 0..sets.len() {
+            let (rows, k) = (sets.rows(set), sets.size(set));
+            if self.parameters.method == Method::Direct && self.machine(k).is_some() {
+                result.extend(self.pulls(x, rows, context)?);
+                continue;
+            }
+            for &row in rows {
+                let each: Vec<f64> = match self.parameters.method {
+                    Method::Vote => (0..classes).map(|class| f64::from(u8::from(codes[row as usize] as usize == class))).collect(),
+                    _ => {
+                        let of_row = &scores[row as usize * classes..(row as usize + 1) * classes];
+                        of_row.iter().zip(&self.rates).map(|(score, rate)| score - rate.ln()).collect()
+                    }
+                };
+                match width {
+                    1 => result.push(each[1] - each[0]),
+                    _ => result.extend(each),
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    /// Decisions of one set with each member replaced by each other one.
+    fn pulls(&self, x: &Matrix<'_>, rows: &[u32], context: &Context<'_>) -> Result<Vec<f64>> {
+        let (k, width) = (rows.len(), self.width());
+        let mut variants: Vec<Vec<usize>> = vec![rows.iter().map(|&row| row as usize).collect()];
+        for place in 0..k {
+            for other in (0..k).filter(|&other| other != place) {
+                let mut variant = variants[0].clone();
+                variant[place] = variant[other];
+                variants.push(variant);
+            }
+        }
+        let values = self.set_decisions(x, &Sets::new(&variants)?, context)?;
+        let (whole, rest) = values.split_at(width);
+        if k == 1 {
+            return Ok(whole.to_vec());
+        }
+        let of_member = |place: usize, column: usize| {
+            let mean = (0..k - 1).map(|other| rest[(place * (k - 1) + other) * width + column]).sum::<f64>() / (k - 1) as f64;
+            whole[column] - mean
+        };
+        Ok((0..k).flat_map(|place| (0..width).map(move |column| of_member(place, column))).collect())
+    }
+
+    /// How posteriors of single samples are added up.
+    pub fn consensus(&self) -> Result<Consensus> {
+        Consensus::with_rates(&self.priors, &self.rates)
+    }
+
+    /// A decision to be made sample by sample; feed it rows of [`MultiSampleModel::scores`].
+    pub fn sequential(&self, confidence: f64) -> Result<Sequential> {
+        Sequential::new(&self.consensus()?, confidence)
+    }
+
+    /// Expected number of samples until a set of each class is recognized with this confidence.
+    pub fn expected_samples(&self, confidence: f64) -> Result<Vec<f64>> {
+        let consensus = self.consensus()?;
+        // The same complaint about the confidence.
+        self.sequential(confidence)?;
+        Ok(expected_samples(&self.separation, consensus.log_priors(), confidence))
+    }
+}
+
+impl Model for MultiSampleModel {
+    type Prediction = Categories;
+
+    fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    fn features(&self) -> usize {
+        self.single.machine.features
+    }
+
+    /// Every row is a set of its own.
+    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.set_decisions(x, &Sets::singles(x.rows()), context)
+    }
+
+    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Categories> {
+        self.predict_sets(x, &Sets::singles(x.rows()), context)
+    }
+
+    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
+        let uncalibrated = self.machine(1).is_some_and(|machine| machine.calibration.is_none());
+        if uncalibrated { Ok(None) } else { self.set_probabilities(x, &Sets::singles(x.rows()), context).map(Some) }
+    }
+}
