@@ -31,7 +31,9 @@ fn induced_rules_are_read_and_saved() {
     let trained = place.ok(&format!("train flowers.csv {flags} --calibrate -o rules.model --report rules.html"));
     assert!(trained.contains("linear classifier with induced rules") && trained.contains("petal"), "{trained}");
     let inspected = place.ok("inspect rules.model");
-    golden("inspect-rules", &inspected);
+    for part in ["rules", "class setosa: ", "weight     adds  support   edge", "AND", "class weights"] {
+        assert!(inspected.contains(part), "{part} is missing in\n{inspected}");
+    }
     let json: serde_json::Value = serde_json::from_str(&place.ok("inspect rules.model --json")).unwrap();
     assert_eq!(json["induced"]["classes"].as_array().unwrap().len(), 3);
     assert!(json["induced"]["rules"][0]["weight"].as_f64().unwrap() > 0.0);

@@ -259,7 +259,8 @@ impl<'a> Rounds<'a> {
         let decisions = self.decisions(&solution.weights, solution.bias);
         let wrong: f64 =
             decisions.iter().zip(&self.positive).zip(&self.table.counts).filter(|((f, p), _)| (**f > 0.0) != **p).map(|(_, s)| s).sum();
-        let error = wrong / self.table.counts.iter().sum::<f64>();
+        // An empty sum is -0: no row may be wrong.
+        let error = (wrong + 0.0) / self.table.counts.iter().sum::<f64>();
         let stage = Stage { weights: solution.weights.clone(), bias: solution.bias, objective: solution.primal, error };
         Ok((stage, solution))
     }
