@@ -30,10 +30,10 @@ def small(**parameters):
 @pytest.mark.parametrize(
     "estimator",
     [
-        FeatureInductionClassifier(),
-        FeatureInducer(),
-        FeatureInductionClassifier(n_induced=3, max_depth=2),
-        FeatureInductionClassifier(n_induced=3, max_depth=2, kernel="rbf"),
+        # The defaults but for the number of rounds that are tried: fifty of them would take minutes here.
+        FeatureInductionClassifier(max_induced=4),
+        FeatureInducer(max_induced=4),
+        FeatureInductionClassifier(n_induced=2, max_depth=2, kernel="rbf"),
     ],
 )
 def test_every_check_of_scikit_learn_passes(estimator, capsys):

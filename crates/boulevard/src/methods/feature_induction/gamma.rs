@@ -47,7 +47,7 @@ pub struct Sharpness {
 /// Solves `G(gamma) = term` for gamma, at most `cap`; `counts` are the rows' sample weights.
 pub fn sharpness(slacks: &[f64], counts: &[f64], term: f64, cap: f64) -> Sharpness {
     let capped = Sharpness { gamma: cap, capped: true };
-    if !(term > 0.0) || excess(slacks, counts, cap).0 >= term {
+    if term <= 0.0 || term.is_nan() || excess(slacks, counts, cap).0 >= term {
         return capped;
     }
     let Some((mut low, mut high)) = bracket(slacks, counts, term) else { return capped };
@@ -119,7 +119,7 @@ pub struct Edge {
 pub fn edge(weights: &[f64], signs: &[f64], g: &[f64], gamma: f64) -> Edge {
     let total: f64 = weights.iter().sum();
     let agreement: f64 = weights.iter().zip(signs).zip(g).map(|((w, y), g)| w * y * g).sum();
-    if !(total > 0.0) {
+    if total <= 0.0 {
         return Edge::default();
     }
     let edge = (agreement / total).clamp(-1.0, 1.0);

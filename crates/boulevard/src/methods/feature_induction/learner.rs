@@ -132,6 +132,9 @@ impl Default for FeatureInduction {
     }
 }
 
+/// One class's run, what the hold-out found, and why there is no feature.
+pub(super) type ClassRun = (Run, Option<Choice>, Option<String>);
+
 /// Features that may be asked for.
 const MOST_INDUCED: usize = 100_000;
 
@@ -193,7 +196,7 @@ impl FeatureInduction {
     }
 
     /// One class against the rest.
-    fn fit_class(&self, table: &Table, class: usize, context: &Context<'_>) -> Result<(Run, Option<Choice>, Option<String>)> {
+    fn fit_class(&self, table: &Table, class: usize, context: &Context<'_>) -> Result<ClassRun> {
         let mut plan = self.plan(class);
         let (mut choice, mut declined, mut stop) = (None, None, StopReason::Converged);
         let asks = plan.rounds > 0 && (self.n_induced == Amount::Auto || self.max_depth == Depth::Auto);
@@ -277,7 +280,7 @@ impl Learner for FeatureInduction {
             }
             run
         });
-        let runs: Vec<Option<(Run, Option<Choice>, Option<String>)>> = runs.into_iter().collect::<Result<_>>()?;
+        let runs: Vec<Option<ClassRun>> = runs.into_iter().collect::<Result<_>>()?;
         let mut report = FitReport::default();
         for (run, ..) in runs.iter().flatten() {
             report.objective -= run.solution.objective;
@@ -339,7 +342,7 @@ impl FeatureInduction {
 }
 
 /// The last stage of every run as one machine over all columns: the original ones, then each class's own.
-fn linear_machine(runs: &[Option<(Run, Option<Choice>, Option<String>)>], original: usize) -> LinearMachine {
+fn linear_machine(runs: &[Option<ClassRun>], original: usize) -> LinearMachine {
     let induced: usize = runs.iter().flatten().map(|(run, ..)| run.features.len()).sum();
     let features = original + induced;
     let mut machine = LinearMachine { weights: vec![0.0; features * runs.len()], biases: Vec::new(), features };

@@ -1,8 +1,8 @@
 //! The fitted model: standardised columns, induced columns, and a machine over both.
 
 use super::auto::{Choice, standardised};
-use super::learner::FeatureInduction;
-use super::rounds::{Ending, Induced, Run, Stage};
+use super::learner::{ClassRun, FeatureInduction};
+use super::rounds::{Ending, Induced, Stage};
 use super::table::Standard;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ impl Induction {
         }
     }
 
-    pub(super) fn from_run((run, choice, declined): (Run, Option<Choice>, Option<String>)) -> Self {
+    pub(super) fn from_run((run, choice, declined): ClassRun) -> Self {
         Self {
             features: run.features,
             stages: run.stages,

@@ -291,7 +291,7 @@ impl<'a> Rounds<'a> {
         let mut weights = row_weights(&slacks, sharp.gamma);
         weights.iter_mut().zip(&table.counts).for_each(|(w, s)| *w *= s);
         let total: f64 = weights.iter().sum();
-        if !(total > f64::MIN_POSITIVE) {
+        if total <= f64::MIN_POSITIVE {
             return Err(Ending::NothingLeft);
         }
         let drawn = match plan.sampling {
@@ -313,7 +313,7 @@ impl<'a> Rounds<'a> {
         let mean = g.iter().zip(&table.counts).map(|(g, s)| g * s).sum::<f64>() / all;
         let square = g.iter().zip(&table.counts).map(|(g, s)| s * (g - mean) * (g - mean)).sum::<f64>() / all;
         let spread = square.sqrt();
-        if !(spread > LEAST_SPREAD) {
+        if spread <= LEAST_SPREAD {
             return Err(Ending::NoTree);
         }
         let edge = edge(&weights, &self.signs, &g, sharp.gamma);

@@ -274,7 +274,7 @@ impl<'a> Growth<'a> {
         }
         let gain = (plogp(weight) - plogp(negative) - plogp(positive) - scan.best) / weight;
         let corrected = gain - (scan.candidates as f64).log2() / weight;
-        if !(corrected > 0.0) {
+        if corrected <= 0.0 {
             return None;
         }
         let (low, high) = scan.between;
