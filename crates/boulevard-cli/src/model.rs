@@ -173,6 +173,9 @@ impl Fitted {
             AnyModel::LinearSvc(model) => Ok(model.calibration.is_some()),
             AnyModel::Boosted(model) => Ok(model.calibration.is_some()),
             AnyModel::FeatureInduction(model) => Ok(model.calibration.is_some()),
+            AnyModel::MultiTaskSelection(model) => Ok(model.calibration.is_some()),
+            // Sets always have them: consensus needs them.
+            AnyModel::MultiSample(model) => Ok(model.machines.iter().all(|machine| machine.calibration.is_some())),
             _ => Ok(self.classifier(purpose)?.calibration.is_some()),
         }
     }

@@ -17,7 +17,7 @@ fn the_tour_is_short_and_leaves_a_page() {
         assert!(words.iter().any(|known| known.contains(word)), "{word}\n{out}");
     }
     let page = place.read("boulevard-demo.html");
-    assert_eq!(page.matches("<svg").count(), 9);
+    assert_eq!(page.matches("<svg").count(), 12);
     assert!(!page.contains("http"), "self-contained");
 }
 
@@ -95,5 +95,6 @@ fn the_fronts_are_drawn() {
     let out = place.ok("reproduce evo/figure1 --data data --quick --only lupus --out results -q");
     assert!(out.contains("share of the exact hypervolume"), "{out}");
     let page = place.read("results/evo-figure1-quick.html");
-    assert_eq!(page.matches("<svg").count(), 2);
+    // Two pictures of the row, and the bars of the table.
+    assert_eq!(page.matches("<svg").count(), 3);
 }

@@ -260,7 +260,7 @@ fn front(context: &Context<'_>) -> Result<Stop> {
     let seconds = start.elapsed().as_secs_f64();
     let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
     let AnyModel::Pareto(model) = &fitted.model else { unreachable!("a front") };
-    let named = report::front::Named { name: "exact", points: &model.front, marks: model.marks() };
+    let named = report::front::Named { name: "exact", points: &model.front, estimates: &model.estimates, marks: model.marks() };
     let [_, errors] = report::front::drawings(&[named]);
     Ok(Stop {
         problem: "banana",

@@ -71,6 +71,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
             };
             Some((values, names))
         }
+        AnyModel::Pareto(model) if args.probability => {
+            Some((model.classifier.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
+        }
         AnyModel::Boosted(model) if args.probability => {
             Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.names.clone()))
         }

@@ -177,13 +177,10 @@ pub fn figures(bench: &Bench<'_>, row: &str) -> Result<String> {
     };
     let (evolved, exact) = (points(&found.evolved), points(&found.exact));
     let share = format!("evolved, {:.1} % of the exact hypervolume", 100.0 * found.volumes[1] / found.volumes[0]);
-    let marked = |points: &[FrontPoint]| {
-        let errors: Vec<f64> = points.iter().map(|point| point.holdout_error).collect();
-        marks(points, &errors, found.held)
-    };
+    let [of_evolved, of_exact] = [&evolved, &exact].map(|points| points.iter().map(|point| point.holdout_error).collect::<Vec<f64>>());
     let both = pictures(&[
-        Named { name: &share, points: &evolved, marks: marked(&evolved) },
-        Named { name: "exact", points: &exact, marks: marked(&exact) },
+        Named { name: &share, points: &evolved, estimates: &of_evolved, marks: marks(&evolved, &of_evolved, found.held) },
+        Named { name: "exact", points: &exact, estimates: &of_exact, marks: marks(&exact, &of_exact, found.held) },
     ]);
     Ok(format!("<h2>{}</h2>\n{}", html::escape(row), html::cards(&both)))
 }

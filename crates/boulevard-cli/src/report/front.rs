@@ -40,11 +40,12 @@ pub fn facts(model: &ParetoModel) -> Vec<Fact> {
     let rule = match settings.pick {
         Pick::Index(_) => "as asked",
         _ if model.holdout_rows == 0 => "the knee",
-        Pick::Holdout => "lowest hold-out error",
+        Pick::Holdout => "lowest estimated error",
         Pick::Knee => "the knee",
         Pick::OneSe => "largest margin within one standard error",
     };
-    let error = if point.holdout_error.is_nan() { String::new() } else { format!(", hold-out error {}", percent(point.holdout_error)) };
+    let estimate = model.estimates[model.picked];
+    let error = if estimate.is_nan() { String::new() } else { format!(", estimated error {}", percent(estimate)) };
     facts.push(("picked", format!("point {} ({rule}): C = {}{error}", model.picked, g(point.equivalent_c))));
     let refitted = settings.refit && settings.mode != Mode::Evolve && model.holdout_rows > 0;
     let support = model.classifier.machine.len();
@@ -57,11 +58,11 @@ pub fn facts(model: &ParetoModel) -> Vec<Fact> {
     facts
 }
 
-/// The front as a table: evenly chosen rows, and all that are marked.
+/// The front as a table (hold-out: the first one's; estimate: what picks go by): evenly chosen rows, and all that are marked.
 pub fn table(model: &ParetoModel) -> Table {
     let (points, marks) = (&model.front, model.marks());
     let marked = |i: usize| words(&marks, model.picked, i);
-    let mut table = Table::new(["point", "sum", "q", "training", "hold-out", "support", "C", "margin", "gap", "mark"]);
+    let mut table = Table::new(["point", "sum", "q", "training", "hold-out", "estimate", "support", "C", "margin", "gap", "mark"]);
     let step = points.len().div_ceil(SHOWN).max(1);
     for (i, point) in points.iter().enumerate() {
         if i % step != 0 && i + 1 != points.len() && marked(i).is_empty() {
@@ -73,6 +74,7 @@ pub fn table(model: &ParetoModel) -> Table {
             general(point.quadratic, 4),
             percent(point.train_error),
             number(point.holdout_error, percent),
+            number(model.estimates[i], percent),
             point.n_support.to_string(),
             number(point.equivalent_c, |v| general(v, 3)),
             number(point.margin, |v| general(v, 3)),
@@ -90,7 +92,7 @@ fn number(value: f64, show: impl Fn(f64) -> String) -> String {
 fn words(marks: &Marks, picked: usize, i: usize) -> String {
     let all = [
         (Some(picked), "picked"),
-        (marks.lowest, "lowest hold-out error"),
+        (marks.lowest, "lowest estimate"),
         (Some(marks.knee), "knee"),
         (marks.one_se, "widest within one s.e."),
         (marks.parting, "errors part"),
@@ -102,6 +104,8 @@ fn words(marks: &Marks, picked: usize, i: usize) -> String {
 pub struct Named<'a> {
     pub name: &'a str,
     pub points: &'a [FrontPoint],
+    /// What the hold-out error is estimated to be.
+    pub estimates: &'a [f64],
     pub marks: Marks,
 }
 
@@ -123,11 +127,18 @@ pub fn drawings(fronts: &[Named<'_>]) -> [String; 2] {
         if front.points.iter().all(|point| !point.holdout_error.is_nan()) {
             right.push(Curve { name: label("hold-out"), points: curve(&|point| point.holdout_error), color, dashed: true });
         }
+        if front.points.iter().zip(front.estimates).any(|(point, estimate)| point.holdout_error != *estimate) {
+            let averaged: Vec<(f64, f64)> =
+                order.iter().enumerate().map(|(place, &i)| (place as f64 / last, 100.0 * front.estimates[i])).collect();
+            if averaged.iter().all(|(_, value)| !value.is_nan()) {
+                right.push(Curve { name: label("hold-out, averaged"), points: averaged, color: color + 1, dashed: true });
+            }
+        }
         if color > 0 {
             continue;
         }
         let marks =
-            [(front.marks.lowest, "lowest hold-out error"), (Some(front.marks.knee), "knee"), (front.marks.one_se, "within one s.e.")];
+            [(front.marks.lowest, "lowest estimated error"), (Some(front.marks.knee), "knee"), (front.marks.one_se, "within one s.e.")];
         for (place, name) in marks {
             let Some(i) = place else { continue };
             spots.push(Spot { at: (front.points[i].sum_alpha, -front.points[i].quadratic), name: name.to_owned() });
@@ -157,7 +168,7 @@ pub fn pictures(fronts: &[Named<'_>]) -> String {
 /// Table and pictures for a page.
 pub fn section(model: &ParetoModel) -> String {
     let name = if model.parameters.mode == Mode::Evolve { "evolved" } else { "exact" };
-    let named = Named { name, points: &model.front, marks: model.marks() };
+    let named = Named { name, points: &model.front, estimates: &model.estimates, marks: model.marks() };
     format!("<h2>The front</h2>\n{}{}", table(model).html(), html::cards(&pictures(&[named])))
 }
 

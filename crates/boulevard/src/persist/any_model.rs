@@ -18,6 +18,8 @@ use crate::svm::{FitReport, LinearSvcModel, LinearSvrModel, Model, OneClassModel
 macro_rules! any_model {
     ($($(#[$doc:meta])* $variant:ident($model:ident),)+) => {
         /// A fitted model of any kind.
+        // One model at a time is held: boxes would only make it harder to use.
+        #[allow(clippy::large_enum_variant)]
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum AnyModel {

@@ -152,7 +152,7 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
     }
     let sigmoids = model.calibration.iter().flat_map(|c| c.sigmoids.iter().flat_map(|s| [s.a, s.b]));
     let numbers = [
-        ("the switches", model.switches.iter().copied().collect::<Vec<f64>>()),
+        ("the switches", model.switches.clone()),
         ("the weights", model.weights.clone()),
         ("the intercepts", model.intercepts.clone()),
         ("the coefficients", model.coefficients.concat()),

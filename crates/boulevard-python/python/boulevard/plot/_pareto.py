@@ -2,7 +2,7 @@
 
 import numpy as np
 
-_MARKS = {"lowest": ("lowest hold-out error", "o"), "knee": ("knee", "D"), "one_se": ("widest within one s.e.", "s")}
+_MARKS = {"lowest": ("lowest estimated error", "o"), "knee": ("knee", "D"), "one_se": ("widest within one s.e.", "s")}
 
 
 def _two_axes(ax):
@@ -34,6 +34,8 @@ class FrontDisplay:
         Rows worth a mark.
     picked : dict of str to int
         The row that predicts.
+    estimates : dict of str to ndarray
+        What hold-out errors are estimated to be, averaged over hold-outs and neighbors.
     shares : dict of str to float
         Hypervolumes as shares of the last front's.
 
@@ -47,11 +49,12 @@ class FrontDisplay:
     >>> display = FrontDisplay.from_estimators(fits)  # doctest: +SKIP
     """
 
-    def __init__(self, *, fronts, orders, marks, picked, shares=None):
+    def __init__(self, *, fronts, orders, marks, picked, estimates=None, shares=None):
         self.fronts = fronts
         self.orders = orders
         self.marks = marks
         self.picked = picked
+        self.estimates = estimates or {}
         self.shares = shares or {}
 
     @classmethod
@@ -105,6 +108,7 @@ class FrontDisplay:
             orders={name: fit._order for name, fit in fits.items()},
             marks={name: fit.marks_ for name, fit in fits.items()},
             picked={name: fit.picked_ for name, fit in fits.items()},
+            estimates={name: fit.holdout_estimate_ for name, fit in fits.items()},
             shares={name: fit.hypervolume_ / whole for name, fit in fits.items()} if share else None,
         )
         return display.plot(ax=ax, **kwargs)
@@ -130,6 +134,9 @@ class FrontDisplay:
             right.plot(position, front["train_error"][order], "-", color=color, label=f"{name}: training")
             if not np.isnan(front["holdout_error"]).any():
                 right.plot(position, front["holdout_error"][order], "--", color=color, label=f"{name}: hold-out")
+                estimate = self.estimates.get(name, front["holdout_error"])
+                if not np.array_equal(estimate, front["holdout_error"]):
+                    right.plot(position, estimate[order], ":", color=color, label=f"{name}: hold-out, averaged")
             if name != marked:
                 continue
             place = np.argsort(order)
@@ -139,8 +146,9 @@ class FrontDisplay:
                     point = front[row]
                     style = {"marker": shape, "markersize": 8, "markerfacecolor": "none", "color": "k", "linestyle": "none"}
                     left.plot(point["sum_alpha"], -point["quadratic"], label=text, **style)
-                    if not np.isnan(point["holdout_error"]):
-                        right.plot(position[place[row]], point["holdout_error"], **style)
+                    estimate = self.estimates.get(name, front["holdout_error"])[row]
+                    if not np.isnan(estimate):
+                        right.plot(position[place[row]], estimate, **style)
             parting = self.marks[name]["parting"]
             if parting is not None:
                 right.axvline(position[place[parting]], color="0.6", linestyle=":", label="errors part")

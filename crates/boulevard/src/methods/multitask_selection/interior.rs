@@ -172,7 +172,7 @@ impl<'a> Interior<'a> {
             direction = solve(Aim { target: product, correction: None });
             part = (BOUNDARY * self.reach(&direction)).min(1.0);
         }
-        if !(part > 1e-10) {
+        if part.is_nan() || part <= 1e-10 {
             return false;
         }
         let moved = self.point.moved(problem, &curve, &direction.step, part);
@@ -237,7 +237,10 @@ impl<'a> Interior<'a> {
             let r: Vec<f64> = (0..of.v.len()).map(|j| residuals[m][j] - ex.get(j).copied().unwrap_or(0.0) + ez[j]).collect();
             let mut alpha = vec![0.0; y.len()];
             r.iter().enumerate().for_each(|(j, r)| alpha[j % y.len()] += problem.sign(y, j) * r / slopes[m][j]);
-            (upper.push(ex), lower.push(ez), sides.push(r), given.push(alpha));
+            upper.push(ex);
+            lower.push(ez);
+            sides.push(r);
+            given.push(alpha);
         }
         let right: Vec<Given<'_>> = (0..tasks)
             .map(|m| Given {

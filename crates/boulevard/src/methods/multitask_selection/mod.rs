@@ -85,4 +85,4 @@ pub use learner::{BiasPrior, MultiTaskSelection, Select};
 pub use model::MultiTaskSelectionModel;
 pub use prior::MarginPrior;
 pub use search::{SelectionPoint, SelectionResult, SelectionSearch, TransferReport, task_error, transfer};
-pub use tasks::{Outputs, TaskSet, TaskTarget};
+pub use tasks::{Outputs, TaskSet, TaskSplit, TaskTarget};

@@ -219,12 +219,12 @@ impl MultiTaskSelectionModel {
         let plain = MultiTaskSelection { calibrate: false, ..self.parameters.clone() };
         let mut values: Vec<Vec<f64>> = tasks.targets.iter().map(|target| vec![f64::NAN; target.y.len()]).collect();
         let smallest = tasks.tables.iter().map(Matrix::rows).min().unwrap_or(0);
-        for (done, (train, test)) in tasks.folds(FOLDS.min(smallest), self.parameters.seed).unwrap_or_default().iter().enumerate() {
+        for (done, fold) in tasks.folds(FOLDS.min(smallest), self.parameters.seed).unwrap_or_default().iter().enumerate() {
             context.step("calibrate", done, FOLDS);
             // A class that lost its only rows to the test part cannot be learnt: those rows are judged by the whole model.
-            let Ok(model) = plain.fit_tasks(&tasks.select(train), context) else { continue };
+            let Ok(model) = plain.fit_tasks(&tasks.select(&fold.train), context) else { continue };
             for (m, target) in tasks.targets.iter().enumerate() {
-                let rows = &test[target.table];
+                let rows = &fold.test[target.table];
                 let found = model.task_values(&tasks.tables[target.table].select(rows), m, context)?;
                 rows.iter().zip(found).for_each(|(&row, value)| values[m][row] = value);
             }

@@ -132,7 +132,7 @@ impl SelectionSearch {
             folds.extend(tasks.folds(self.folds, random.bits())?);
         }
         let parts: Vec<(TaskSet<'static>, TaskSet<'static>)> =
-            folds.iter().map(|(train, test)| (tasks.select(train), tasks.select(test))).collect();
+            folds.iter().map(|fold| (tasks.select(&fold.train), tasks.select(&fold.test))).collect();
         let trainings = parts.iter().map(|(train, _)| Training::new(learner, train, context)).collect::<Result<Vec<_>>>()?;
         let inner = Context { observer: None, ..context.with_threads(1) };
         let (jobs, done) = (folds.len() * self.c.len(), AtomicUsize::new(0));
@@ -177,11 +177,11 @@ pub fn transfer(
     let mut sums = [vec![0.0; count], vec![0.0; count]];
     let mut rows = vec![0; count];
     let splits = tasks.folds(folds, seed)?;
-    for (done, (train, test)) in splits.iter().enumerate() {
+    for (done, split) in splits.iter().enumerate() {
         if let Some(StopReason::Interrupted) = context.step("transfer", done, splits.len()) {
             return Err(Error::data("the transfer report was interrupted"));
         }
-        let (train, test) = (tasks.select(train), tasks.select(test));
+        let (train, test) = (tasks.select(&split.train), tasks.select(&split.test));
         for (share, sums) in [false, true].into_iter().zip(&mut sums) {
             let learner = MultiTaskSelection { share, calibrate: false, ..learner.clone() };
             let model = learner.fit_tasks(&train, context)?;

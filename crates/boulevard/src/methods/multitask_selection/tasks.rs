@@ -64,6 +64,15 @@ pub struct TaskTarget {
     pub y: Vec<f64>,
 }
 
+/// Rows of every table to learn from and to test on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSplit {
+    /// Rows to learn from, one list per table.
+    pub train: Vec<Vec<usize>>,
+    /// Rows to test on, one list per table.
+    pub test: Vec<Vec<usize>>,
+}
+
 /// Tables and tasks. Several tasks may look at one table, or each may have its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskSet<'a> {
@@ -240,7 +249,7 @@ impl<'a> TaskSet<'a> {
     }
 
     /// Folds of every table: rows to learn from and to test on. Classes keep their shares.
-    pub fn folds(&self, k: usize, seed: u64) -> Result<Vec<(Vec<Vec<usize>>, Vec<Vec<usize>>)>> {
+    pub fn folds(&self, k: usize, seed: u64) -> Result<Vec<TaskSplit>> {
         let mut per_table: Vec<Vec<Split>> = Vec::new();
         for (t, table) in self.tables.iter().enumerate() {
             per_table.push(if self.outputs.classify() {
@@ -255,7 +264,7 @@ impl<'a> TaskSet<'a> {
         Ok((0..k)
             .map(|fold| {
                 let part = |of: fn(&Split) -> &Vec<usize>| per_table.iter().map(|folds| of(&folds[fold]).clone()).collect();
-                (part(|split| &split.train), part(|split| &split.test))
+                TaskSplit { train: part(|split| &split.train), test: part(|split| &split.test) }
             })
             .collect())
     }

@@ -83,7 +83,7 @@ fn lowest(errors: &[f64], rows: usize) -> Option<(f64, f64)> {
 pub fn marks(points: &[FrontPoint], errors: &[f64], rows: usize) -> Marks {
     let mut marks = Marks { lowest: None, knee: knee(points), one_se: None, parting: None };
     let Some((least, deviation)) = lowest(errors, rows) else { return marks };
-    let equals: Vec<usize> = (0..points.len()).filter(|&i| errors[i] == least).collect();
+    let equals: Vec<usize> = (0..points.len()).filter(|&i| errors[i] <= least + 1e-12).collect();
     marks.lowest = equals.get((equals.len() - 1) / 2).copied();
     let close = |i: usize| errors[i] <= least + deviation;
     let width = |i: usize| if points[i].margin.is_nan() { f64::NEG_INFINITY } else { points[i].margin };

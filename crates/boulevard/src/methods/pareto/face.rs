@@ -37,7 +37,9 @@ pub(super) enum Outcome {
 }
 
 /// Moves to the best point of the current face as far as the box allows.
-pub(super) fn descend(rows: &dyn KernelRows<f64>, largest: f64, point: &mut Point<'_>) -> Outcome {
+///
+/// A long walk ends early, at a point as sound as any, when `stop` says so.
+pub(super) fn descend(rows: &dyn KernelRows<f64>, largest: f64, point: &mut Point<'_>, stop: &dyn Fn() -> bool) -> Outcome {
     let n = point.alpha.len();
     let free: Vec<usize> = (0..n).filter(|&i| point.alpha[i] > 0.0 && point.alpha[i] < 1.0).collect();
     if free.len() < 2 {
@@ -52,7 +54,7 @@ pub(super) fn descend(rows: &dyn KernelRows<f64>, largest: f64, point: &mut Poin
     let Some(mut face) = face.or_else(shifted) else { return Outcome::NoFactor };
     let before: Vec<f64> = free.iter().map(|&i| point.alpha[i]).collect();
     let mut values = before.clone();
-    face.walk(&mut values);
+    face.walk(&mut values, stop);
     // Rounding in nearly singular systems leaves something in the sums: give it back to those with room.
     for side in 0..2 {
         let members: Vec<usize> = (0..free.len()).filter(|&f| point.sides[free[f]] == side).collect();
@@ -130,8 +132,8 @@ impl Face {
     }
 
     /// Steps until the face's best point, or until too few are free.
-    fn walk(&mut self, values: &mut [f64]) {
-        while self.members.len() >= 2 {
+    fn walk(&mut self, values: &mut [f64], stop: &dyn Fn() -> bool) {
+        while self.members.len() >= 2 && !stop() {
             let Some((step, multipliers)) = self.direction() else { return };
             // The largest part of the step that stays in the box, and who is in the way.
             let room = |f: usize| {

@@ -12,7 +12,7 @@ use crate::random::Random;
 use crate::svm::argmax;
 
 /// The stream that hold-outs are drawn from.
-const STREAM: u64 = 0x68_6f_6c_64 << 32;
+const STREAM: u64 = 0x686f_6c64 << 32;
 
 /// Training and held-out rows. Every class gives its share, rounded, but at least one row if it has two; a class with a single row gives
 /// none. A hold-out that sees one class only could not tell a good machine from a constant one, and is refused.

@@ -164,13 +164,14 @@ impl ParetoSvc {
         })
     }
 
-    fn task<'a>(&self, source: &'a dyn KernelSource, signs: &'a [f64]) -> SlotTask<'a> {
+    fn task<'a>(&self, source: &'a dyn KernelSource, signs: &'a [f64], context: &Context<'a>) -> SlotTask<'a> {
         SlotTask {
             source,
             signs,
             balanced: self.balanced(),
             tolerance: self.tolerance,
             max_iterations: self.max_iterations.unwrap_or(100_000 + 200 * signs.len() as u64),
+            context: *context,
         }
     }
 
@@ -207,7 +208,7 @@ impl ParetoSvc {
             let members = evolved.front.into_iter().map(describe).collect();
             return Ok(Computed { members, iterations: evolved.generations, stop: evolved.stop, reference });
         }
-        let task = self.task(&source, signs);
+        let task = self.task(&source, signs, context);
         let cache = Some(self.cache_bytes());
         let mut slots = task.sweep(self.n_points, cache, context)?;
         let mut stop = slots.iter().fold(StopReason::Converged, |worst, slot| worst.worst(slot.stop));
@@ -282,11 +283,16 @@ impl ParetoSvc {
                 continue;
             }
             let source = SignedKernel::new(&table, &signs, self.cache_bytes(), context);
-            let task = self.task(&source, &signs);
+            let task = self.task(&source, &signs, context);
             let mut solver = task.solver(Some(self.cache_bytes()), context)?;
             let ones = vec![1.0; signs.len()];
-            let start = task.fill(starts.get(machine).unwrap_or(&ones), share * task.largest());
-            let slot = task.descend(&mut solver, start, None)?;
+            let mut sum = share * task.largest();
+            let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).unwrap_or(&ones), sum), None)?;
+            // With other rows q may vanish at this position, and a machine of rounding errors would be left: go on to the next one.
+            while slot.stop == StopReason::Converged && sum < task.largest() && task.vanished(&slot, sum, &solver) {
+                sum = (sum + task.largest() / self.n_points as f64).min(task.largest());
+                slot = task.descend(&mut solver, task.fill(&slot.alpha, sum), None)?;
+            }
             let facts = facts(&slot.alpha, &slot.gradient, &signs, task.balanced);
             report.iterations += slot.iterations;
             report.stop = report.stop.worst(slot.stop);

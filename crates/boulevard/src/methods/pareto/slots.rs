@@ -14,7 +14,7 @@
 use super::face;
 use super::point::facts;
 use crate::error::Result;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, Progress, StopReason};
 use crate::solver::{DualProblem, Equality, KernelSource, Options, Solver};
 
 /// Attempts to reach the relative tolerance: its scale is known only afterwards.
@@ -38,6 +38,8 @@ pub(super) struct SlotTask<'a> {
     pub tolerance: f64,
     /// Steps per slot at most.
     pub max_iterations: u64,
+    /// Asked whether to go on.
+    pub context: Context<'a>,
 }
 
 /// A solved slot.
@@ -83,7 +85,7 @@ impl<'a> SlotTask<'a> {
                 && faces
             {
                 let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides };
-                match face::descend(self.source.double()?, largest, &mut point) {
+                match face::descend(self.source.double()?, largest, &mut point, &|| self.stopped().is_some()) {
                     face::Outcome::Gained => idle = 0,
                     face::Outcome::Best => idle += 1,
                     face::Outcome::NoFactor => faces = false,
@@ -96,6 +98,9 @@ impl<'a> SlotTask<'a> {
                 let found = facts(&alpha, gradient, self.signs, self.balanced);
                 if found.gap <= self.tolerance || found.violation <= floor {
                     return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
+                }
+                if let Some(reason) = self.stopped() {
+                    return Ok(self.slot(alpha, known, iterations, reason));
                 }
                 options.tolerance = (aim * found.violation / found.gap).max(floor);
                 options.polish = true;
@@ -121,9 +126,31 @@ impl<'a> SlotTask<'a> {
                 }
                 StopReason::MaxIterations if !unlimited => {}
                 StopReason::Converged => {}
-                stop => return Ok(self.slot(alpha, known, iterations, stop)),
+                stop => {
+                    if first {
+                        // The solver may have been stopped before it had a gradient.
+                        known = Some(self.product(&alpha)?);
+                    }
+                    return Ok(self.slot(alpha, known, iterations, stop));
+                }
             }
         }
+    }
+
+    /// Why to stop, if so. Without a total: the count of slots is told elsewhere.
+    fn stopped(&self) -> Option<StopReason> {
+        self.context.check(&Progress { stage: "front", done: 0, total: None, violation: None, tolerance: None })
+    }
+
+    /// `Q alpha`, computed anew.
+    fn product(&self, alpha: &[f64]) -> Result<Vec<f64>> {
+        let n = alpha.len();
+        let support: Vec<usize> = (0..n).filter(|&i| alpha[i] != 0.0).collect();
+        let weights: Vec<f64> = support.iter().map(|&i| alpha[i]).collect();
+        let mut sums = vec![0.0; n.next_multiple_of(64)];
+        self.source.double()?.weigh(&support, &weights, 1, 0..n, &mut sums);
+        sums.truncate(n);
+        Ok(sums)
     }
 
     fn slot(&self, alpha: Vec<f64>, gradient: Option<Vec<f64>>, iterations: u64, stop: StopReason) -> Slot {
@@ -171,7 +198,7 @@ impl<'a> SlotTask<'a> {
                 stopped = true;
                 break;
             }
-            if last.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal() && k > 0 {
+            if self.vanished(last, sum, &solver) && k > 0 {
                 slots.pop();
                 break;
             }
@@ -198,6 +225,11 @@ impl<'a> SlotTask<'a> {
             }
         }
         Ok(slots)
+    }
+
+    /// Whether `q` cannot be told from zero.
+    pub(super) fn vanished(&self, slot: &Slot, sum: f64, solver: &Solver<'_>) -> bool {
+        slot.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal()
     }
 
     /// Reports progress; whether a slot was stopped, or the caller wants to stop after it.

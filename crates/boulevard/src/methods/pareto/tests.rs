@@ -58,7 +58,7 @@ fn with_task<R>(x: &Matrix<'static>, signs: &[f64], kernel: &Kernel, balanced: b
     let context = Context::single();
     let table = TableKernel::new(kernel, x, &context);
     let source = SignedKernel::new(&table, signs, 1 << 24, &context);
-    work(&SlotTask { source: &source, signs, balanced, tolerance: 1e-10, max_iterations: 1_000_000 })
+    work(&SlotTask { source: &source, signs, balanced, tolerance: 1e-10, max_iterations: 1_000_000, context })
 }
 
 fn classes(signs: &[f64]) -> Categories {
@@ -404,6 +404,13 @@ fn a_stopped_fit_is_a_usable_model() {
         let model = learner.fit_in(&data, &Context::single().with_observer(&flag)).unwrap();
         assert_eq!(model.report.stop, StopReason::Interrupted);
         assert!(!model.front.is_empty());
+        if mode != Mode::Evolve {
+            // What was not solved is still described truly.
+            let point = model.select(0).unwrap();
+            let train = data.select(&model.rows);
+            let wrong = point.predict(&train.x).unwrap().codes().iter().zip(&model.codes).filter(|(a, b)| a != b).count();
+            assert!((model.front[0].train_error - wrong as f64 / model.codes.len() as f64).abs() < 1e-12);
+        }
         assert_eq!(model.predict(&data.x).unwrap().len(), 200);
     }
 }
