@@ -32,6 +32,7 @@ mod _core {
     use super::search::grid_search;
     #[pymodule_export]
     use super::selection::{fit_selection, selection_path, selection_search, selection_transfer};
+    #[pymodule_export]
     use super::sets::{
         calibrate_sets, error_by_size, expected_samples, fit_sets, judge_sets, sample_scores, search_sets, symmetric_kernel,
     };

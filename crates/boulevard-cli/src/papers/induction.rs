@@ -104,14 +104,11 @@ fn read(folder: &Path, name: &str) -> Result<Dataset<'static>> {
     Ok(data)
 }
 
+/// Errors of what was learnt from the first table, on the second.
+type FoldJudge<'a> = &'a (dyn Fn(&Dataset<'_>, &Dataset<'_>, &Context<'_>) -> Result<Vec<f64>> + Sync);
+
 /// Wrong predictions of every fold, by `fit`, which gets the standardised (or otherwise scaled) parts.
-fn fold_errors(
-    data: &Dataset<'_>,
-    scaling: Scaling,
-    seed: u64,
-    context: &Context<'_>,
-    judge: &(dyn Fn(&Dataset<'_>, &Dataset<'_>, &Context<'_>) -> Result<Vec<f64>> + Sync),
-) -> Result<Vec<Vec<f64>>> {
+fn fold_errors(data: &Dataset<'_>, scaling: Scaling, seed: u64, context: &Context<'_>, judge: FoldJudge<'_>) -> Result<Vec<Vec<f64>>> {
     let folds = stratified_k_fold(data.expect_classes()?, FOLDS, seed)?;
     let inner = context.with_threads(1).with_observer(&Silent);
     let results = parallel::map(context.threads, folds.len(), |i| {
