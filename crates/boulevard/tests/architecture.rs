@@ -85,7 +85,8 @@ fn same_method(file: &str, import: &str) -> bool {
 
 #[test]
 fn the_library_is_silent() {
-    for (file, text) in sources() {
+    // Tests may say what they measured or why they were skipped.
+    for (file, text) in sources().into_iter().filter(|(file, _)| !file.contains("tests")) {
         for line in code(&text) {
             for word in ["println!", "eprintln!", "print!(", "dbg!("] {
                 assert!(!line.contains(word), "{file}: {}", line.trim());

@@ -77,7 +77,7 @@ mod training;
 mod vector;
 
 #[cfg(test)]
-mod behaviour;
+mod behaviour_tests;
 #[cfg(test)]
 mod tests;
 
