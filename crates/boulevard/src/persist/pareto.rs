@@ -23,6 +23,7 @@ pub(super) struct ParetoRecord {
     /// All points of all fronts as the outputs of one machine.
     machine: MachineRecord,
     holdout_rows: usize,
+    estimate_rows: usize,
     picked: usize,
     classifier: SvcRecord,
     feature_names: Option<Vec<String>>,
@@ -63,6 +64,7 @@ impl Stored for ParetoModel {
                 .collect(),
             machine: machine::store(&together(self), "front.", arrays)?,
             holdout_rows: self.holdout_rows,
+            estimate_rows: self.estimate_rows,
             picked: self.picked,
             classifier: self.classifier.store(arrays)?,
             feature_names: self.feature_names.clone(),
@@ -106,6 +108,7 @@ impl Stored for ParetoModel {
             vectors: machine.vectors,
             estimates: arrays.list_f64("front.estimates")?,
             holdout_rows: record.holdout_rows,
+            estimate_rows: record.estimate_rows,
             picked: record.picked,
             classifier: SvcModel::restore(record.classifier, arrays)?,
             feature_names: record.feature_names,

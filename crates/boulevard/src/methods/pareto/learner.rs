@@ -439,10 +439,13 @@ impl Learner for ParetoSvc {
         let kernel = self.similarity(&data.x)?;
         let Measured { train, held, codes, machines, front, mut report } = self.measure(data, &kernel, 0, context)?;
         let mut estimates: Vec<f64> = front.iter().map(|point| point.holdout_error).collect();
-        if self.mode != Mode::Evolve && held > 0 {
-            estimates = estimate(&front, &self.repeats(data, &kernel, &mut report, context)?);
+        let mut estimate_rows = held;
+        if self.mode != Mode::Evolve && held > 0 && self.holdout_repeats > 1 {
+            let others = self.repeats(data, &kernel, &mut report, context)?;
+            estimates = estimate(&front, &others);
+            estimate_rows = (held * (1 + others.len())).min(data.len());
         }
-        let picked = self.pick.choose(&front, &estimates, held)?;
+        let picked = self.pick.choose(&front, &estimates, estimate_rows)?;
         let x = kernel.vectors(&data.x, &train);
         let mut model = ParetoModel {
             parameters: self.clone(),
@@ -466,6 +469,7 @@ impl Learner for ParetoSvc {
             codes,
             estimates,
             holdout_rows: held,
+            estimate_rows,
             picked,
             feature_names: data.feature_names.clone(),
             report,

@@ -75,6 +75,8 @@ pub struct ParetoModel {
     pub estimates: Vec<f64>,
     /// Number of held-out rows.
     pub holdout_rows: usize,
+    /// Number of held-out rows behind the estimates: those of all hold-outs, but never more than there are rows.
+    pub estimate_rows: usize,
     /// The row of the table that was picked.
     pub picked: usize,
     /// The classifier that predicts: the picked point, solved again on all rows if that was asked for.
@@ -167,7 +169,7 @@ impl Samples<'_> {
 impl ParetoModel {
     /// Points worth a mark.
     pub fn marks(&self) -> Marks {
-        marks(&self.front, &self.estimates, self.holdout_rows)
+        marks(&self.front, &self.estimates, self.estimate_rows)
     }
 
     /// The area the front covers (the mean over classes where there are several).
