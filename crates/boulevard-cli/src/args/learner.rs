@@ -236,7 +236,7 @@ pub struct LearnerArgs {
     /// What is switched on or off (select) [default: features]
     #[arg(long, value_name = "WHAT")]
     pub select: Option<SelectName>,
-    /// Base kernels, separated by commas: linear, poly:DEGREE[:COEF0[:GAMMA]], rbf[:GAMMA], laplacian[:GAMMA] (select)
+    /// Base kernels, separated by commas: `linear`, `poly:DEGREE[:COEF0[:GAMMA]]`, `rbf[:GAMMA]`, `laplacian[:GAMMA]` (select)
     #[arg(long, value_name = "KERNELS", value_delimiter = ',')]
     pub kernels: Vec<String>,
     /// Whether base kernels are brought to k(x, x) = 1 (select) [default: true]

@@ -53,7 +53,7 @@ pub fn learner(args: &LearnerArgs) -> Result<MultiTaskSelection> {
     })
 }
 
-/// A base kernel from `name` or `name:number:number`: linear, poly:DEGREE[:COEF0[:GAMMA]], rbf[:GAMMA], laplacian[:GAMMA].
+/// A base kernel from `name` or `name:number:number`: `linear`, `poly:DEGREE[:COEF0[:GAMMA]]`, `rbf[:GAMMA]`, `laplacian[:GAMMA]`.
 fn kernel(text: &str) -> Result<Kernel> {
     let mut words = text.split(':');
     let name = words.next().unwrap_or("");

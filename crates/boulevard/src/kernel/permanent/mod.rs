@@ -16,7 +16,7 @@
 //! the mean is not constant, it lies between `1 / K!` and 1 for kernels with `k(x, x) = 1`.
 //!
 //! Only the base kernel's matrix between single samples is needed: sets are tuples of row numbers into it, and rows of `S` are gathers
-//! and permanents ([`SetRows`]). Sets are brought into an order of their members' values first, so that the result is the same to the bit
+//! and permanents (`SetRows`). Sets are brought into an order of their members' values first, so that the result is the same to the bit
 //! for any order.
 
 mod gram;

@@ -10,7 +10,7 @@ use crate::error::Result;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
-    /// The lowest estimate of the hold-out error (see [`estimate`]), of equals the one in the middle. Without a hold-out: the knee.
+    /// The lowest estimate of the hold-out error (see `estimate`), of equals the one in the middle. Without a hold-out: the knee.
     #[default]
     Holdout,
     /// The largest distance from the chord between both ends of the front, each objective divided by its range.
