@@ -11,6 +11,7 @@
 
 use crate::kernel::KernelRows;
 use crate::linalg;
+use crate::simd::{Isa, Job, Real, Simd};
 
 /// Free variables up to which a factor is kept.
 const MOST_FREE: usize = 2000;
@@ -38,8 +39,15 @@ pub(super) enum Outcome {
 
 /// Moves to the best point of the current face as far as the box allows.
 ///
-/// A long walk ends early, at a point as sound as any, when `stop` says so.
-pub(super) fn descend(rows: &dyn KernelRows<f64>, largest: f64, point: &mut Point<'_>, stop: &dyn Fn() -> bool) -> Outcome {
+/// `kept` holds the factor from call to call: neighboring faces differ in a few variables, which cost `O(m^2)` each instead of `O(m^3)`
+/// for all. A long walk ends early, at a point as sound as any, when `stop` says so.
+pub(super) fn descend(
+    rows: &dyn KernelRows<f64>,
+    largest: f64,
+    point: &mut Point<'_>,
+    kept: &mut Option<Face>,
+    stop: &dyn Fn() -> bool,
+) -> Outcome {
     let n = point.alpha.len();
     let free: Vec<usize> = (0..n).filter(|&i| point.alpha[i] > 0.0 && point.alpha[i] < 1.0).collect();
     if free.len() < 2 {
@@ -48,27 +56,25 @@ pub(super) fn descend(rows: &dyn KernelRows<f64>, largest: f64, point: &mut Poin
     if free.len() > MOST_FREE {
         return Outcome::NoFactor;
     }
-    let face = RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 0.0, point));
-    // A kernel may be positive only where the sums are kept (the multiquadric, with balanced classes): there a constant changes nothing.
-    let shifted = || RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 2.0, point));
-    let Some(mut face) = face.or_else(shifted) else { return Outcome::NoFactor };
-    let before: Vec<f64> = free.iter().map(|&i| point.alpha[i]).collect();
-    let mut values = before.clone();
-    face.walk(&mut values, stop);
-    // Rounding in nearly singular systems leaves something in the sums: give it back to those with room.
-    for side in 0..2 {
-        let members: Vec<usize> = (0..free.len()).filter(|&f| point.sides[free[f]] == side).collect();
-        let error = members.iter().map(|&f| before[f] - values[f]).sum::<f64>();
-        let roomy: Vec<usize> = members.into_iter().filter(|&f| values[f] > 0.0 && values[f] < 1.0).collect();
-        let share = error / roomy.len().max(1) as f64;
-        roomy.iter().for_each(|&f| values[f] = (values[f] + share).clamp(0.0, 1.0));
-    }
-    let mut moved: Vec<usize> = Vec::new();
-    let mut steps: Vec<f64> = Vec::new();
-    for (f, &i) in free.iter().enumerate() {
-        if values[f] != before[f] {
+    let followed = kept.take().and_then(|mut face| face.follow(rows, &free, point).then_some(face));
+    let mut face = match followed {
+        Some(face) => face,
+        None => {
+            let plain = RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 0.0, point));
+            // A kernel may be positive only where the sums are kept (the multiquadric, with balanced classes): a constant changes nothing.
+            let shifted = || RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 2.0, point));
+            let Some(face) = plain.or_else(shifted) else { return Outcome::NoFactor };
+            face
+        }
+    };
+    let updated = face.changes > 0;
+    let moves = face.walk(point, stop);
+    *kept = Some(face);
+    let (mut moved, mut steps): (Vec<usize>, Vec<f64>) = (Vec::new(), Vec::new());
+    for (i, value) in settle(moves, point) {
+        if value != point.alpha[i] {
             moved.push(i);
-            steps.push(values[f] - before[f]);
+            steps.push(value - point.alpha[i]);
         }
     }
     let mut change = vec![0.0; n.next_multiple_of(64)];
@@ -76,84 +82,176 @@ pub(super) fn descend(rows: &dyn KernelRows<f64>, largest: f64, point: &mut Poin
     // q changes by 2 d'g + d'Qd.
     let gain: f64 = moved.iter().zip(&steps).map(|(&i, step)| step * (2.0 * point.gradient[i] + change[i])).sum();
     if gain.is_nan() || gain >= 0.0 {
+        if updated {
+            // The factor has been changed many times: try once more with a new one.
+            *kept = None;
+            return descend(rows, largest, point, kept, stop);
+        }
         return Outcome::Best;
     }
-    free.iter().zip(&values).for_each(|(&i, &value)| point.alpha[i] = value);
+    moved.iter().zip(&steps).for_each(|(&i, step)| point.alpha[i] = (point.alpha[i] + step).clamp(0.0, 1.0));
     point.gradient.iter_mut().zip(&change).for_each(|(g, c)| *g += c);
     Outcome::Gained
 }
 
-/// The equations of the variables that are still free.
-struct Face {
+/// Rounding in nearly singular systems leaves something in the sums: gives it back to those with room.
+fn settle(mut moves: Vec<(usize, f64)>, point: &Point<'_>) -> Vec<(usize, f64)> {
+    for side in 0..2 {
+        let of_side = |(i, _): &&(usize, f64)| point.sides[*i] == side;
+        let error: f64 = moves.iter().filter(of_side).map(|(i, value)| point.alpha[*i] - value).sum();
+        let roomy = |(i, value): &(usize, f64)| point.sides[*i] == side && *value > 0.0 && *value < 1.0;
+        let count = moves.iter().filter(|&item| roomy(item)).count();
+        for item in moves.iter_mut().filter(|item| roomy(item)) {
+            item.1 = (item.1 + error / count as f64).clamp(0.0, 1.0);
+        }
+    }
+    moves
+}
+
+/// The equations of the free variables.
+#[derive(Clone, Debug)]
+pub(super) struct Face {
     /// Lower triangle, row-major, `stride` apart.
     factor: Vec<f64>,
     stride: usize,
-    /// Places among the first free variables.
+    /// The variables, in the order of the factor.
     members: Vec<usize>,
     /// Side of each member.
     sides: Vec<u8>,
     /// Gradient of each member.
     gradient: Vec<f64>,
+    /// Added to the diagonal.
+    ridge: f64,
+    /// Added within a side and taken between sides: steps that keep both sums do not notice.
+    shift: f64,
+    /// Variables that came or went since the factor was new.
+    changes: usize,
+}
+
+/// One row of the matrix.
+fn full_row<'a>(rows: &'a dyn KernelRows<f64>, row: usize, n: usize, buffer: &'a mut Vec<f64>) -> &'a [f64] {
+    if let Some(row) = rows.resident(row) {
+        return row;
+    }
+    buffer.resize(n.next_multiple_of(64), 0.0);
+    rows.fill(&[row], 0..n, &mut [buffer]);
+    buffer
 }
 
 impl Face {
-    /// `shift`, in units of the largest value, is added to values within a side and taken from those between sides: steps that keep
-    /// both sums do not notice.
+    /// A new factor; `shift` is in units of the largest value.
     fn new(rows: &dyn KernelRows<f64>, free: &[usize], ridge: f64, shift: f64, point: &Point<'_>) -> Option<Self> {
         let (m, n) = (free.len(), point.alpha.len());
         let mut factor = vec![0.0; m * m];
         let mut buffer = Vec::new();
         for (f, row) in factor.chunks_exact_mut(m).enumerate() {
-            let full = match rows.resident(free[f]) {
-                Some(full) => full,
-                None => {
-                    buffer.resize(n.next_multiple_of(64), 0.0);
-                    rows.fill(&[free[f]], 0..n, &mut [&mut buffer]);
-                    &buffer
-                }
-            };
+            let full = full_row(rows, free[f], n, &mut buffer);
             row.iter_mut().zip(&free[..=f]).for_each(|(to, &i)| *to = full[i]);
+        }
+        let shift = shift * factor.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        for (f, row) in factor.chunks_exact_mut(m).enumerate() {
+            let side = point.sides[free[f]];
+            if shift > 0.0 {
+                row.iter_mut().zip(&free[..=f]).for_each(|(value, &i)| *value += if point.sides[i] == side { shift } else { -shift });
+            }
             row[f] += ridge;
         }
-        if shift > 0.0 {
-            let size = shift * factor.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-            for (f, row) in factor.chunks_exact_mut(m).enumerate() {
-                let side = point.sides[free[f]];
-                row.iter_mut().zip(&free[..=f]).for_each(|(value, &i)| *value += if point.sides[i] == side { size } else { -size });
-            }
+        if !linalg::cholesky(&mut factor, m) {
+            return None;
         }
-        linalg::cholesky(&mut factor, m).then(|| Self {
-            factor,
-            stride: m,
-            members: (0..m).collect(),
+        // Room for variables to come.
+        let stride = m + m / 4 + 16;
+        let mut wide = vec![0.0; stride * stride];
+        wide.chunks_exact_mut(stride).zip(factor.chunks_exact(m)).for_each(|(to, from)| to[..m].copy_from_slice(from));
+        Some(Self {
+            factor: wide,
+            stride,
+            members: free.to_vec(),
             sides: free.iter().map(|&i| point.sides[i]).collect(),
             gradient: free.iter().map(|&i| point.gradient[i]).collect(),
+            ridge,
+            shift,
+            changes: 0,
         })
     }
 
-    /// Steps until the face's best point, or until too few are free.
-    fn walk(&mut self, values: &mut [f64], stop: &dyn Fn() -> bool) {
+    /// Brings the factor to the variables `free`; `false` where a new one is cheaper, or this one has no room or loses its footing.
+    fn follow(&mut self, rows: &dyn KernelRows<f64>, free: &[usize], point: &Point<'_>) -> bool {
+        let n = point.alpha.len();
+        let mut wanted = vec![false; n];
+        free.iter().for_each(|&i| wanted[i] = true);
+        let going = self.members.iter().filter(|&&i| !wanted[i]).count();
+        let coming = free.len() + going - self.members.len();
+        self.changes += going + coming;
+        if going + coming > free.len() / 5 + 2 || self.changes > 20 * free.len() || free.len() + going > self.stride {
+            return false;
+        }
+        for place in (0..self.members.len()).rev() {
+            if !wanted[self.members[place]] {
+                self.remove(place);
+            }
+        }
+        self.members.iter().for_each(|&i| wanted[i] = false);
+        let mut buffer = Vec::new();
+        for &i in free.iter().filter(|&&i| wanted[i]) {
+            if !self.append(full_row(rows, i, n, &mut buffer), i, point.sides[i]) {
+                return false;
+            }
+        }
+        self.gradient = self.members.iter().map(|&i| point.gradient[i]).collect();
+        true
+    }
+
+    /// Adds variable `i` with this row of the matrix.
+    fn append(&mut self, row: &[f64], i: usize, side: u8) -> bool {
+        let m = self.members.len();
+        let (head, tail) = self.factor.split_at_mut(m * self.stride);
+        let new = &mut tail[..=m];
+        for f in 0..m {
+            let of_f = &head[f * self.stride..][..=f];
+            let value = row[self.members[f]] + if self.sides[f] == side { self.shift } else { -self.shift };
+            new[f] = (value - linalg::dot(&of_f[..f], &new[..f])) / of_f[f];
+        }
+        let pivot = row[i] + self.shift + self.ridge - linalg::dot(&new[..m], &new[..m]);
+        // Less than half the ridge is left where rounding has eaten it.
+        if pivot.is_nan() || pivot < 0.5 * self.ridge {
+            return false;
+        }
+        new[m] = pivot.sqrt();
+        self.members.push(i);
+        self.sides.push(side);
+        self.gradient.push(0.0);
+        true
+    }
+
+    /// Steps until the face's best point, or until too few are free; where every variable ends.
+    fn walk(&mut self, point: &Point<'_>, stop: &dyn Fn() -> bool) -> Vec<(usize, f64)> {
+        let mut values: Vec<f64> = self.members.iter().map(|&i| point.alpha[i]).collect();
+        let mut ended = Vec::new();
         while self.members.len() >= 2 && !stop() {
-            let Some((step, multipliers)) = self.direction() else { return };
+            let Some((step, multipliers)) = self.direction() else { break };
             // The largest part of the step that stays in the box, and who is in the way.
             let room = |f: usize| {
-                let (value, step) = (values[self.members[f]], step[f]);
-                let limit = if step > 0.0 { 1.0 } else { 0.0 };
-                if step == 0.0 { f64::INFINITY } else { (limit - value) / step }
+                let limit = if step[f] > 0.0 { 1.0 } else { 0.0 };
+                if step[f] == 0.0 { f64::INFINITY } else { (limit - values[f]) / step[f] }
             };
-            let (blocking, length) = (0..self.members.len())
+            let (blocking, length) = (0..values.len())
                 .map(|f| (f, room(f)))
                 .fold((usize::MAX, 1.0), |best, candidate| if candidate.1 < best.1 { candidate } else { best });
-            for (f, &member) in self.members.iter().enumerate() {
-                values[member] = (values[member] + length * step[f]).clamp(0.0, 1.0);
+            for f in 0..values.len() {
+                values[f] = (values[f] + length * step[f]).clamp(0.0, 1.0);
                 self.gradient[f] += length * (multipliers[usize::from(self.sides[f])] - self.gradient[f]);
             }
             if blocking == usize::MAX {
-                return;
+                break;
             }
-            values[self.members[blocking]] = if step[blocking] > 0.0 { 1.0 } else { 0.0 };
+            ended.push((self.members[blocking], if step[blocking] > 0.0 { 1.0 } else { 0.0 }));
+            values.remove(blocking);
+            self.changes += 1;
             self.remove(blocking);
         }
+        ended.extend(self.members.iter().copied().zip(values));
+        ended
     }
 
     /// The step to the best point of the face, and the multipliers there.
@@ -191,37 +289,86 @@ impl Face {
 
     /// Solves `L L' x = b` in place.
     fn solve(&self, x: &mut [f64]) {
-        let m = x.len();
-        for i in 0..m {
-            let row = &self.factor[i * self.stride..][..=i];
-            x[i] = (x[i] - linalg::dot(&row[..i], &x[..i])) / row[i];
+        /// Plain loops, compiled for every instruction set.
+        struct Solve<'a>(&'a [f64], usize, &'a mut [f64]);
+        impl Job<f64> for Solve<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run<S: Simd<f64>>(self, _: S) {
+                let Solve(factor, stride, x) = self;
+                let m = x.len();
+                for i in 0..m {
+                    let row = &factor[i * stride..][..=i];
+                    x[i] = (x[i] - linalg::dot(&row[..i], &x[..i])) / row[i];
+                }
+                for i in (0..m).rev() {
+                    let row = &factor[i * stride..][..=i];
+                    let value = x[i] / row[i];
+                    x[i] = value;
+                    let (x, row) = (&mut x[..i], &row[..i]);
+                    for j in 0..i {
+                        x[j] -= value * row[j];
+                    }
+                }
+            }
         }
-        for i in (0..m).rev() {
-            let row = &self.factor[i * self.stride..][..=i];
-            let value = x[i] / row[i];
-            x[i] = value;
-            x[..i].iter_mut().zip(row).for_each(|(x, l)| *x -= value * l);
-        }
+        f64::dispatch(Isa::detect(), Solve(&self.factor, self.stride, x));
     }
 
     /// Takes variable `gone` out of the factor: what its column held below the diagonal is a rank-one update of the rows that follow.
+    ///
+    /// Each row takes the rotations of the rows before it, in order, and then makes its own. Four rows go side by side: their chains
+    /// are independent, and one chain alone would wait for every product.
     fn remove(&mut self, gone: usize) {
-        let (m, stride) = (self.members.len(), self.stride);
+        const SIDE_BY_SIDE: usize = 4;
+        let (m, stride, values) = (self.members.len(), self.stride, &mut self.factor);
         let mut turns: Vec<(f64, f64)> = Vec::with_capacity(m - gone);
-        for i in gone + 1..m {
-            let (head, tail) = self.factor.split_at_mut(i * stride);
-            let (to, from) = (&mut head[(i - 1) * stride..][..stride], &tail[..=i]);
-            to[..gone].copy_from_slice(&from[..gone]);
-            let mut rest = from[gone];
-            // Rotations of the rows before, in order; then this row's own.
-            for (&(cosine, sine), j) in turns.iter().zip(gone + 1..i) {
-                let value = from[j];
-                to[j - 1] = cosine * value + sine * rest;
-                rest = cosine * rest - sine * value;
+        let mut i = gone + 1;
+        while i < m {
+            let count = SIDE_BY_SIDE.min(m - i);
+            let done = turns.len();
+            let mut rests = [0.0; SIDE_BY_SIDE];
+            for (r, rest) in rests.iter_mut().enumerate().take(count) {
+                let row = (i + r) * stride;
+                *rest = values[row + gone];
+                values.copy_within(row..row + gone, row - stride);
             }
-            let radius = from[i].hypot(rest);
-            to[i - 1] = radius;
-            turns.push((from[i] / radius, rest / radius));
+            if count == SIDE_BY_SIDE {
+                // A row moves up by one and left by one: what is overwritten was read the step before.
+                let block = &mut values[(i - 1) * stride..(i + SIDE_BY_SIDE) * stride];
+                let (zero, block) = block.split_at_mut(stride);
+                let (one, block) = block.split_at_mut(stride);
+                let (two, block) = block.split_at_mut(stride);
+                let (three, four) = block.split_at_mut(stride);
+                let [mut a, mut b, mut c, mut d] = rests;
+                for (&(cosine, sine), j) in turns.iter().zip(gone + 1..) {
+                    let (x, y, z, w) = (one[j], two[j], three[j], four[j]);
+                    zero[j - 1] = cosine * x + sine * a;
+                    one[j - 1] = cosine * y + sine * b;
+                    two[j - 1] = cosine * z + sine * c;
+                    three[j - 1] = cosine * w + sine * d;
+                    a = cosine * a - sine * x;
+                    b = cosine * b - sine * y;
+                    c = cosine * c - sine * z;
+                    d = cosine * d - sine * w;
+                }
+                rests = [a, b, c, d];
+            }
+            // The rotations of this block's own rows, or all of them at the end.
+            for r in 0..count {
+                let (row, from) = ((i + r) * stride, if count == SIDE_BY_SIDE { done } else { 0 });
+                let mut rest = rests[r];
+                for (&(cosine, sine), j) in turns[from..].iter().zip(gone + 1 + from..i + r) {
+                    let value = values[row + j];
+                    values[row - stride + j - 1] = cosine * value + sine * rest;
+                    rest = cosine * rest - sine * value;
+                }
+                let diagonal = values[row + i + r];
+                let radius = diagonal.hypot(rest);
+                values[row - stride + i + r - 1] = radius;
+                turns.push((diagonal / radius, rest / radius));
+            }
+            i += count;
         }
         self.members.remove(gone);
         self.sides.remove(gone);
@@ -236,16 +383,31 @@ mod tests {
 
     #[test]
     fn a_factor_without_a_variable_is_the_factor_of_the_rest() {
-        let m = 9;
+        let m = 23;
         let mut random = Random::new(1, 0);
         let half: Vec<f64> = (0..m * m).map(|_| random.normal()).collect();
         let entry = |i: usize, j: usize| linalg::dot(&half[i * m..(i + 1) * m], &half[j * m..(j + 1) * m]) + if i == j { 0.1 } else { 0.0 };
-        for gone in [0, 4, 8] {
+        for gone in [0, 4, 17, 22] {
             let mut factor: Vec<f64> = (0..m * m).map(|at| entry(at / m, at % m)).collect();
             assert!(linalg::cholesky(&mut factor, m));
-            let mut face = Face { factor, stride: m, members: (0..m).collect(), sides: vec![0; m], gradient: vec![0.0; m] };
+            let mut face = Face {
+                factor,
+                stride: m,
+                members: (0..m).collect(),
+                sides: vec![0; m],
+                gradient: vec![0.0; m],
+                ridge: 0.0,
+                shift: 0.0,
+                changes: 0,
+            };
             face.remove(gone);
-            let kept: Vec<usize> = (0..m).filter(|&i| i != gone).collect();
+            let mut kept: Vec<usize> = (0..m).filter(|&i| i != gone).collect();
+            if gone == 4 {
+                // And it comes back, at the end.
+                let row: Vec<f64> = (0..m).map(|j| entry(gone, j)).collect();
+                assert!(face.append(&row, gone, 0));
+                kept.push(gone);
+            }
             assert_eq!(face.members, kept);
             for (a, &i) in kept.iter().enumerate() {
                 for (b, &j) in kept[..=a].iter().enumerate() {

@@ -69,6 +69,17 @@ impl<'a> SlotTask<'a> {
     /// Newton steps on the face of free samples and a few pair steps, which say which samples are free, take turns until the gap is small
     /// enough. Without a factor (too many free samples, an indefinite kernel) pair steps do it alone.
     pub(super) fn descend(&self, solver: &mut Solver<'_>, start: Vec<f64>, gradient: Option<Vec<f64>>) -> Result<Slot> {
+        self.descend_with(solver, start, gradient, &mut None)
+    }
+
+    /// [`SlotTask::descend`] with the factor of a neighboring slot's free samples, which is left for the next.
+    fn descend_with(
+        &self,
+        solver: &mut Solver<'_>,
+        start: Vec<f64>,
+        gradient: Option<Vec<f64>>,
+        kept: &mut Option<face::Face>,
+    ) -> Result<Slot> {
         let n = start.len();
         let (linear, lower, upper) = (vec![0.0; n], vec![0.0; n], vec![1.0; n]);
         let second: Vec<bool> = self.signs.iter().map(|&y| y < 0.0).collect();
@@ -85,7 +96,7 @@ impl<'a> SlotTask<'a> {
                 && faces
             {
                 let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides };
-                match face::descend(self.source.double()?, largest, &mut point, &|| self.stopped().is_some()) {
+                match face::descend(self.source.double()?, largest, &mut point, kept, &|| self.stopped().is_some()) {
                     face::Outcome::Gained => idle = 0,
                     face::Outcome::Best => idle += 1,
                     face::Outcome::NoFactor => faces = false,
@@ -179,7 +190,7 @@ impl<'a> SlotTask<'a> {
         let (n, largest) = (self.signs.len(), self.largest());
         let spacing = largest / points as f64;
         let mut slots: Vec<Slot> = Vec::with_capacity(points);
-        let mut stopped = false;
+        let (mut stopped, mut kept) = (false, None);
         for k in 0..points {
             let sum = spacing * (points - k) as f64;
             let (start, gradient) = match slots.as_slice() {
@@ -192,7 +203,7 @@ impl<'a> SlotTask<'a> {
                     (scale(&last.alpha), Some(scale(&last.gradient)))
                 }
             };
-            slots.push(self.descend(&mut solver, start, gradient)?);
+            slots.push(self.descend_with(&mut solver, start, gradient, &mut kept)?);
             let last = slots.last_mut().expect("just pushed");
             if self.ended(last, k, points, context) {
                 stopped = true;
@@ -216,7 +227,7 @@ impl<'a> SlotTask<'a> {
             let at = |slot: &Slot| slot.alpha.iter().sum::<f64>();
             let sum = 0.5 * (at(&slots[below]) + at(&slots[below + 1]));
             let (start, gradient) = self.extrapolate(&slots[below + 2], &slots[below + 1], sum)?;
-            let mut slot = self.descend(&mut solver, start, gradient)?;
+            let mut slot = self.descend_with(&mut solver, start, gradient, &mut kept)?;
             let ended = self.ended(&mut slot, points - missing + extra, points, context);
             slots.insert(below + 1, slot);
             below += 2;
