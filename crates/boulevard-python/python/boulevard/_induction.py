@@ -201,7 +201,7 @@ class FeatureInductionClassifier(ProbabilityMixin, ClassifierMixin, TransformerM
     n_induced : int or "auto", default="auto"
         Rounds; "auto" chooses up to ``max_induced`` on held-out rows.
     max_depth : int, None or "auto", default="auto"
-        Levels of tests in a tree; None is no limit (64), "auto" chooses 2, 3 or no limit on held-out rows.
+        Levels of tests in a tree; None is no limit (64), "auto" chooses 1, 3 or no limit on held-out rows.
     C : float, default=0.01
         The price of one unit of slack.
     sampling : {"resample", "weight"}, default="resample"

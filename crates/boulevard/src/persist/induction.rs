@@ -70,6 +70,8 @@ impl Stored for FeatureInductionModel {
         ] {
             arrays.put_f64(name.into(), vec![nodes.len()], &nodes.iter().map(|n| part(n)).collect::<Vec<f64>>());
         }
+        let shares: Vec<f64> = self.induced().flat_map(|(_, feature)| feature.shares.iter().copied()).collect();
+        arrays.put_f64("nodes.share".into(), vec![shares.len()], &shares);
         for (name, part) in
             [("nodes.feature", (|n: &Node| n.feature) as fn(&Node) -> u32), ("nodes.left", |n| n.left), ("nodes.right", |n| n.right)]
         {
@@ -120,6 +122,11 @@ impl Stored for FeatureInductionModel {
         let standard = Standard { center: arrays.list_f64("center")?, spread: arrays.list_f64("spread")? };
         let original = standard.center.len();
         let mut nodes = nodes(arrays)?.into_iter();
+        let shares = arrays.list_f64("nodes.share")?;
+        if shares.len() != nodes.len() {
+            return Err(Error::shape("shares, one per node", nodes.len(), shares.len()));
+        }
+        let mut shares = shares.into_iter();
         let (numbers, [_, three]) = arrays.table_f64("stages.numbers")?;
         if three != 3 {
             return Err(Error::shape("numbers per stage", 3, three));
@@ -135,8 +142,9 @@ impl Stored for FeatureInductionModel {
                 if tree.nodes.len() != f.nodes {
                     return Err(short("nodes"));
                 }
+                let shares = shares.by_ref().take(f.nodes).collect();
                 let FeatureRecord { mean, spread, round, gamma, capped, edge, .. } = f;
-                features.push(Induced { tree, mean, spread, round, gamma, capped, edge });
+                features.push(Induced { tree, shares, mean, spread, round, gamma, capped, edge });
             }
             let mut stages = Vec::new();
             for count in 0..class.stages {

@@ -45,7 +45,7 @@ pub enum Amount {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
-    /// Two, three or no limit: chosen on held-out rows.
+    /// One, three or no limit: chosen on held-out rows.
     #[default]
     Auto,
     /// As deep as 64 levels.

@@ -300,6 +300,13 @@ impl FeatureInductionModel {
             }
             for feature in &induction.features {
                 feature.tree.check(original).map_err(|message| Error::data(format!("induction {output}: {message}")))?;
+                if feature.shares.len() != feature.tree.nodes.len() {
+                    let what = format!("shares of induction {output}, one per node");
+                    return Err(Error::shape(what, feature.tree.nodes.len(), feature.shares.len()));
+                }
+                if !feature.shares.iter().all(|share| (0.0..=1.0 + 1e-9).contains(share)) {
+                    return Err(Error::data(format!("induction {output}: a node's share of the rows is not between 0 and 1")));
+                }
                 if !(feature.mean.is_finite() && feature.spread.is_finite() && feature.spread > 0.0) {
                     return Err(Error::data(format!(
                         "induction {output}: a feature with mean {}, spread {}",

@@ -17,8 +17,10 @@ use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Lin
 const LEAST_SPREAD: f64 = 1e-12;
 /// Draws with a single class before the induction gives up.
 const MOST_DRAWS: usize = 20;
-/// The gap of fits between the first and the last: rows are weighed by them, nothing else. Spambase's 50 refits took half the steps of
-/// refits to 1e-4, with the same errors.
+/// The gap of fits between the first and the last, as a multiple of the one that is asked for: rows are weighed by them, nothing else.
+/// Spambase's 50 refits took half the steps of refits to 1e-4, with the same errors.
+const ROUGHER: f64 = 100.0;
+/// That gap at most.
 const ROUGH: f64 = 1e-2;
 /// Folds of cross-fitting.
 const FOLDS: usize = 5;
@@ -28,6 +30,9 @@ const FOLDS: usize = 5;
 pub struct Induced {
     /// The tree; its tests are about the original, unscaled columns.
     pub tree: Tree,
+    /// Share of the training rows' weight that ends in each node: nothing except in leaves. Not what the tree was grown on, which is
+    /// drawn or weighted anew in every round.
+    pub shares: Vec<f64>,
     /// Mean of the tree's values over the training rows.
     pub mean: f64,
     /// Their standard deviation: the column is `(value - mean) / spread`.
@@ -171,7 +176,8 @@ pub(super) fn run(
         rounds.append(&column);
         let start = Instant::now();
         let before = stage.objective;
-        let tolerance = if round == plan.rounds { plan.tolerance } else { plan.tolerance.max(ROUGH) };
+        let rough = (ROUGHER * plan.tolerance).min(ROUGH).max(plan.tolerance);
+        let tolerance = if round == plan.rounds { plan.tolerance } else { rough };
         (stage, solution) = rounds.fit(Some((&stage, &solution)), tolerance)?;
         run.refit_seconds += start.elapsed().as_secs_f64();
         run.iterations += solution.iterations;
@@ -308,7 +314,13 @@ impl<'a> Rounds<'a> {
         if tree.is_constant() {
             return Err(Ending::NoTree);
         }
-        let g = if plan.cross_fit { self.cross_fitted(&drawn) } else { table.columns.evaluate(&tree, plan.output) };
+        let leaves: Vec<usize> = table.columns.leaves(&tree).collect();
+        let g = if plan.cross_fit {
+            self.cross_fitted(&drawn)
+        } else {
+            let values: Vec<f64> = tree.nodes.iter().map(|node| node.value(plan.output)).collect();
+            leaves.iter().map(|&leaf| values[leaf]).collect()
+        };
         let all: f64 = table.counts.iter().sum();
         let mean = g.iter().zip(&table.counts).map(|(g, s)| g * s).sum::<f64>() / all;
         let square = g.iter().zip(&table.counts).map(|(g, s)| s * (g - mean) * (g - mean)).sum::<f64>() / all;
@@ -316,9 +328,11 @@ impl<'a> Rounds<'a> {
         if spread <= LEAST_SPREAD {
             return Err(Ending::NoTree);
         }
+        let mut shares = vec![0.0; tree.nodes.len()];
+        leaves.iter().zip(&table.counts).for_each(|(&leaf, s)| shares[leaf] += s / all);
         let edge = edge(&weights, &self.signs, &g, sharp.gamma);
         let column = g.iter().map(|g| (g - mean) / spread).collect();
-        Ok((Induced { tree, mean, spread, round, gamma: sharp.gamma, capped: sharp.capped, edge }, column))
+        Ok((Induced { tree, shares, mean, spread, round, gamma: sharp.gamma, capped: sharp.capped, edge }, column))
     }
 
     /// Every row's value from a tree that did not see it.

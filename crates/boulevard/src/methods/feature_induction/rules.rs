@@ -22,7 +22,7 @@ pub struct Rule {
     pub adds: f64,
     /// The standard deviation of its contribution over the training rows: `|adds| sqrt(support (1 - support))`.
     pub weight: f64,
-    /// Share of the rows that its trees were grown on for which it holds.
+    /// Share of the training rows (by weight) for which it holds.
     pub support: f64,
     /// The largest weighted edge of its trees.
     pub edge: f64,
@@ -145,18 +145,17 @@ impl FeatureInductionModel {
         let mut rules: Vec<Rule> = Vec::new();
         let mut place_of: BTreeMap<(usize, String), usize> = BTreeMap::new();
         for ((class, feature), weight) in self.induced().zip(self.induced_weights()) {
-            let total = feature.tree.nodes[0].weight();
             for (leaf, bounds) in feature.paths() {
                 let node = &feature.tree.nodes[leaf];
                 let text = in_words(&bounds, &name);
                 let adds = weight * (node.value(output) - feature.mean) / feature.spread;
-                let support = if total > 0.0 { node.weight() / total } else { 0.0 };
+                let support = feature.shares[leaf];
                 match place_of.get(&(class, text.clone())) {
                     Some(&place) => {
                         let rule = &mut rules[place];
-                        let trees = rule.rounds.len() as f64;
                         rule.adds += adds;
-                        rule.support = (rule.support * trees + support) / (trees + 1.0);
+                        // Texts round their numbers: two trees may mean slightly different rows.
+                        rule.support = rule.support.max(support);
                         rule.edge = if feature.edge.edge.abs() > rule.edge.abs() { feature.edge.edge } else { rule.edge };
                         rule.rounds.push(feature.round);
                     }

@@ -24,6 +24,11 @@ const MOST_VALUES: usize = 1 << 27;
 /// Multiplications of one interior point step up to which the method is the fastest from a cold start.
 const SMALL_STEP: usize = 3_000_000;
 
+/// Small problems are solved exactly unless no more than this gap is asked for: a caller with many problems in a row wants them quickly.
+const ROUGH: f64 = 5e-3;
+/// Up to this many rows exactness costs nothing.
+const TINY: usize = 128;
+
 /// Violations of the margin below this are taken for rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -155,7 +160,7 @@ impl<'a> Job<'a> {
         }
         let n = table.rows();
         let dual = (!self.start.dual.is_empty()).then_some(&self.start.dual[..]);
-        let small = n <= SMALL;
+        let small = n <= TINY || (n <= SMALL && tolerance < ROUGH);
         if small || (!self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP) {
             let pull = Pull::none(table.columns());
             let asked = if small { tolerance.min(1e-13) } else { tolerance };

@@ -62,7 +62,12 @@ impl SortedColumns {
     /// What `tree` says about every row.
     pub fn evaluate(&self, tree: &Tree, output: super::Output) -> Vec<f64> {
         let values: Vec<f64> = tree.nodes.iter().map(|node| node.value(output)).collect();
-        (0..self.rows).map(|row| values[tree.leaf(|j| self.values[j * self.rows + row])]).collect()
+        self.leaves(tree).map(|leaf| values[leaf]).collect()
+    }
+
+    /// The leaf of every row.
+    pub fn leaves<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = usize> + 'a {
+        (0..self.rows).map(|row| tree.leaf(|j| self.values[j * self.rows + row]))
     }
 }
 
