@@ -70,7 +70,7 @@ def errors(folder, names):
                 wrong += [np.sum(first != y[test]), np.sum(clf.predict(X[test]) != y[test])]
             linear.append(100 * wrong[0] / len(y))
             induced.append(100 * wrong[1] / len(y))
-        shown = [f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}" for values in (linear, induced)]
+        shown = [f"{np.mean(values):.2f} ({', '.join(f'{v:.2f}' for v in values)})" for values in (linear, induced)]
         print(f"| {name} | {shown[0]} | {shown[1]} |", flush=True)
 
 

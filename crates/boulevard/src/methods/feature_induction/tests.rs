@@ -242,6 +242,28 @@ fn decisions_are_the_transformed_table_times_the_weights() {
 }
 
 #[test]
+fn support_and_weight_of_a_rule_are_those_of_the_training_rows() {
+    let weights: Vec<f64> = (0..100).map(|i| f64::from(1 + i % 4)).collect();
+    let total: f64 = weights.iter().sum();
+    let data = generate::banana(100, 3).with_weights(weights.clone());
+    let model = induce(6).fit(&data).unwrap();
+    let explained: Vec<Explanation> = (0..100).map(|row| model.explain(&data.x, row).unwrap().remove(0)).collect();
+    for rule in model.rules() {
+        let holds = |e: &Explanation| e.contributions.iter().any(|c| c.round.is_some() && c.text == rule.text);
+        let share = explained.iter().zip(&weights).filter(|(e, _)| holds(e)).map(|(_, w)| w).sum::<f64>() / total;
+        assert!((rule.support - share).abs() < 1e-12, "{}: {} and {share}", rule.text, rule.support);
+        // The rule adds `adds` to a share of the rows and nothing to the others.
+        assert!((rule.weight - rule.adds.abs() * (share * (1.0 - share)).sqrt()).abs() < 1e-12);
+    }
+    // A file that says otherwise is refused.
+    let mut wrong = model.clone();
+    wrong.inductions[0].features[0].shares[0] = -1.0;
+    assert!(wrong.check().unwrap_err().to_string().contains("between 0 and 1"));
+    wrong.inductions[0].features[0].shares.pop();
+    assert!(wrong.check().is_err());
+}
+
+#[test]
 fn threads_row_order_and_repeated_rows_do_not_matter() {
     let data = generate::banana(90, 5);
     let learner = FeatureInduction { n_induced: Amount::Exactly(6), ..FeatureInduction::default() };
