@@ -38,7 +38,7 @@ pub(super) const LEAST_ROWS: usize = 20;
 pub struct Curve {
     /// The depth; `None` is unlimited.
     pub depth: Option<usize>,
-    /// The error with 0, 1, 2, ... rounds.
+    /// The error with 0, 1, 2, ... rounds; only the first where the linear machine left nothing to be gained.
     pub errors: Vec<f64>,
 }
 
@@ -83,6 +83,26 @@ pub(super) fn choose(
     let depths: Vec<usize> = depth.map_or(DEPTHS.to_vec(), |depth| vec![depth]);
     let jobs = parts.len() * depths.len();
     let inner = if jobs > 1 { context.with_threads(1) } else { *context };
+    let held: f64 = parts.iter().map(|(_, test)| test.iter().map(|&row| table.counts[row]).sum::<f64>()).sum();
+    if !fixed_rounds {
+        let linear = Plan { rounds: 0, finish: false, ..*plan };
+        let results = parallel::map(context.threads, parts.len(), |place| {
+            let (part, test) = &parts[place];
+            held_out_errors(table, part, test, class, &linear, &inner)
+        });
+        let (mut linear_error, mut stop) = (0.0, StopReason::Converged);
+        for result in results {
+            let (errors, why) = result?;
+            linear_error += errors[0] / parts.len() as f64;
+            stop = stop.worst(why);
+        }
+        // Not even a machine without errors would be better by more than the uncertainty.
+        if linear_error * held < 1.0 {
+            let depth = |depth: usize| (depth < MOST_DEPTH).then_some(depth);
+            let curves = depths.iter().map(|&d| Curve { depth: depth(d), errors: vec![linear_error] }).collect();
+            return Ok((Some(Choice { depth: depth(depths[0]), rounds: 0, error: linear_error, linear_error, curves }), stop));
+        }
+    }
     let results = parallel::map(context.threads, jobs, |job| {
         let ((part, test), depth) = (&parts[job / depths.len()], depths[job % depths.len()]);
         let plan = Plan {
@@ -103,7 +123,6 @@ pub(super) fn choose(
         curve.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / parts.len() as f64);
     }
     let linear_error = curves[0].errors[0];
-    let held: f64 = parts.iter().map(|(_, test)| test.iter().map(|&row| table.counts[row]).sum::<f64>()).sum();
     let mut best = (linear_error, 0, 0);
     for (place, curve) in curves.iter().enumerate() {
         for rounds in if fixed_rounds { plan.rounds..=plan.rounds } else { 1..=plan.rounds } {

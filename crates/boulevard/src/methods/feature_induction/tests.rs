@@ -115,7 +115,16 @@ fn trees_cuts_and_rules_are_those_of_the_vectors() {
                 assert!((found - expected).abs() < 1e-9);
             }
         }
-        let induced = Induced { shares: vec![0.0; tree.nodes.len()], tree, mean: 0.0, spread: 1.0, round: 1, gamma: 1.0, capped: false, edge: gamma::Edge::default() };
+        let induced = Induced {
+            shares: vec![0.0; tree.nodes.len()],
+            tree,
+            mean: 0.0,
+            spread: 1.0,
+            round: 1,
+            gamma: 1.0,
+            capped: false,
+            edge: gamma::Edge::default(),
+        };
         let found = induced.leaf_rules(Output::Soft, &|j| format!("x{j}"));
         let expected = case["rules"].as_array().unwrap();
         assert_eq!(found.len(), expected.len());
