@@ -197,6 +197,18 @@ fn a_warm_start_reaches_the_same_point_in_fewer_steps() {
 }
 
 #[test]
+fn small_problems_are_exact_unless_little_is_asked_for() {
+    for (n, exact) in [(100, true), (400, false)] {
+        let (x, y) = samples(n, 10, 6);
+        let (x, prices) = (Matrix::dense(x, n, 10).unwrap(), prices(&y, 1.0));
+        let problem = classes(&x, &y, &prices, LinearLoss::Absolute, Bias::Free);
+        let [rough, fine] = [1e-2, 1e-3].map(|tolerance| solve_linear(&problem, tolerance, None, &Context::single()).unwrap());
+        assert!(rough.gap <= 1e-2 && fine.gap <= 1e-12, "{} and {}", rough.gap, fine.gap);
+        assert_eq!(rough.gap <= 1e-12, exact);
+    }
+}
+
+#[test]
 fn tubes_of_both_losses_are_solved() {
     let mut random = Random::new(11, 0);
     for (n, d) in [(300, 4), (5000, 12), (30, 80)] {
