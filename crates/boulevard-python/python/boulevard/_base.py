@@ -81,6 +81,24 @@ def seed_of(random_state):
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+def _frozen(values):
+    """A key for plain values, or lists and dictionaries of them, that tells 1 from 1.0 and True; None where something else is inside."""
+    parts = []
+    for value in values:
+        kind = type(value)
+        if kind not in _PLAIN:
+            if kind in (list, tuple):
+                value = _frozen(value)
+            elif kind is dict:
+                value = _frozen([*value.keys(), *value.values()])
+            else:
+                return None
+            if value is None:
+                return None
+        parts.append((kind, value))
+    return tuple(parts)
+
+
 class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of all estimators: the native model is in ``_native``, which is never replaced except by ``fit``."""
 
@@ -99,14 +117,13 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             cls._valid_parameters = (tuple(cls._get_param_names()), set())
         names, seen = cls._valid_parameters
         values = tuple([getattr(self, name) for name in names])
-        kinds = tuple([type(value) for value in values])
-        plain = all([kind in _PLAIN for kind in kinds])
-        if plain and (values, kinds) in seen:
+        key = _frozen(values)
+        if key is not None and key in seen:
             return
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
-        if plain and len(seen) < 10_000:
-            seen.add((values, kinds))
+        if key is not None and len(seen) < 10_000:
+            seen.add(key)
 
     # ------------------------------------------------------------ input
 

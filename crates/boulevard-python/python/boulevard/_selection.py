@@ -470,7 +470,8 @@ class MultiTaskSelectionClassifier(ClassifierMixin, _Selection):
     # ------------------------------------------------------------ targets
 
     def _one_target(self, y, original):
-        check_classification_targets(y)
+        if y.dtype.kind not in "biuUS":  # whole numbers and names are classes without a closer look
+            check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")

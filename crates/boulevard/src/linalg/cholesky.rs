@@ -14,9 +14,10 @@ const BLOCK: usize = 32;
 /// `false` where a pivot is not positive beyond rounding; the matrix is then spoilt.
 pub fn cholesky(a: &mut [f64], n: usize) -> bool {
     let smallest = 1e-14 * (0..n).map(|i| a[i * n + i]).fold(0.0, f64::max);
+    let mut inverse = [0.0; BLOCK * BLOCK];
     for start in (0..n).step_by(BLOCK) {
         let end = (start + BLOCK).min(n);
-        if !f64::dispatch(Isa::detect(), Factor { a, n, columns: start..end, smallest }) {
+        if !f64::dispatch(Isa::detect(), Factor { a, n, columns: start..end, smallest, inverse: &mut inverse }) {
             return false;
         }
         // The rows below: L21 = A21 inv(L11)', then A22 -= L21 L21'.
@@ -24,13 +25,12 @@ pub fn cholesky(a: &mut [f64], n: usize) -> bool {
         if below == 0 {
             break;
         }
-        let inverse = invert(a, n, start, width);
         let (old, offset) = (copy_block(a, n, end, start, width), end * n + start);
         for row in a[offset..].chunks_mut(n) {
             row[..width].fill(0.0);
         }
         let shape = Shape { rows: below, columns: width, depth: width };
-        let right = View::new(&inverse, width).transposed();
+        let right = View::new(&inverse, BLOCK).transposed();
         add_product(&mut a[offset..], n, shape, 1.0, View::new(&old, width), right, Part::All);
         let new = copy_block(a, n, end, start, width);
         let (shape, left) = (Shape { rows: below, columns: below, depth: width }, View::new(&new, width));
@@ -41,31 +41,19 @@ pub fn cholesky(a: &mut [f64], n: usize) -> bool {
 
 /// The rows from `top` of the columns from `start`, `width` of them.
 fn copy_block(a: &[f64], n: usize, top: usize, start: usize, width: usize) -> Vec<f64> {
-    (top..n).flat_map(|i| a[i * n + start..][..width].iter().copied()).collect()
+    let mut block = Vec::with_capacity((n - top) * width);
+    (top..n).for_each(|i| block.extend_from_slice(&a[i * n + start..][..width]));
+    block
 }
 
-/// The inverse of a lower triangular diagonal block.
-fn invert(a: &[f64], n: usize, start: usize, width: usize) -> Vec<f64> {
-    let mut inverse = vec![0.0; width * width];
-    for i in 0..width {
-        let row = &a[(start + i) * n + start..][..=i];
-        let (above, own) = inverse.split_at_mut(i * width);
-        let own = &mut own[..width];
-        for (k, &value) in row[..i].iter().enumerate() {
-            own.iter_mut().zip(&above[k * width..][..=k]).for_each(|(own, above)| *own -= value * above);
-        }
-        own[i] = 1.0;
-        own[..=i].iter_mut().for_each(|own| *own /= row[i]);
-    }
-    inverse
-}
-
-/// Factors the diagonal block of some columns: plain loops, compiled for every instruction set.
+/// Factors the diagonal block of some columns and inverts the factor: plain loops over whole rows of a block of fixed size, compiled for
+/// every instruction set. Shorter blocks are filled up with the identity.
 struct Factor<'a> {
     a: &'a mut [f64],
     n: usize,
     columns: Range<usize>,
     smallest: f64,
+    inverse: &'a mut [f64; BLOCK * BLOCK],
 }
 
 impl Job<f64> for Factor<'_> {
@@ -74,35 +62,90 @@ impl Job<f64> for Factor<'_> {
     #[inline(always)]
     fn run<S: Simd<f64>>(self, _: S) -> bool {
         let Range { start, end } = self.columns;
-        for j in start..end {
-            let (head, tail) = self.a.split_at_mut((j + 1) * self.n);
-            let row_j = &mut head[j * self.n..];
-            let pivot = row_j[j] - dot(&row_j[start..j], &row_j[start..j]);
+        // The transposed factor: row `j` of `upper` is column `j` of L, so that updates run along rows.
+        let mut upper = [[0.0; BLOCK]; BLOCK];
+        for j in 0..BLOCK {
+            upper[j][j] = 1.0;
+        }
+        for i in start..end {
+            let row = &self.a[i * self.n + start..=i * self.n + i];
+            row.iter().enumerate().for_each(|(j, value)| upper[j][i - start] = *value);
+        }
+        for j in 0..end - start {
+            let (head, tail) = upper.split_at_mut(j + 1);
+            let row = &mut head[j];
+            let pivot = row[j];
             if pivot.is_nan() || pivot <= self.smallest {
                 return false;
             }
             let root = pivot.sqrt();
-            row_j[j] = root;
-            let (row_j, inverse) = (&row_j[start..j], 1.0 / root);
-            for row in tail.chunks_exact_mut(self.n).take(end - j - 1) {
-                row[j] = (row[j] - dot(&row[start..j], row_j)) * inverse;
+            let inverse = 1.0 / root;
+            row.iter_mut().for_each(|value| *value *= inverse);
+            row[j] = root;
+            for (i, other) in tail.iter_mut().enumerate() {
+                let factor = row[j + 1 + i];
+                let from = (j + 1 + i) / 8;
+                subtract(&mut other.as_chunks_mut::<8>().0[from..], factor, &row.as_chunks::<8>().0[from..]);
             }
+        }
+        for i in start..end {
+            let row = &mut self.a[i * self.n + start..=i * self.n + i];
+            row.iter_mut().enumerate().for_each(|(j, value)| *value = upper[j][i - start]);
+        }
+        // Row `i` of the inverse: the unit row minus the rows above, times L's values.
+        let inverse = self.inverse.as_chunks_mut::<BLOCK>().0;
+        for i in 0..BLOCK {
+            let (above, own) = inverse.split_at_mut(i);
+            let own = &mut own[0];
+            own.fill(0.0);
+            own[i] = 1.0;
+            for (k, above) in above.iter().enumerate() {
+                let to = k / 8 + 1;
+                subtract(&mut own.as_chunks_mut::<8>().0[..to], upper[k][i], &above.as_chunks::<8>().0[..to]);
+            }
+            let scale = 1.0 / upper[i][i];
+            own.iter_mut().for_each(|own| *own *= scale);
         }
         true
     }
 }
 
+/// `to -= factor * from`, eight at a time.
+#[inline(always)]
+fn subtract(to: &mut [[f64; 8]], factor: f64, from: &[[f64; 8]]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        (0..8).for_each(|k| to[k] -= factor * from[k]);
+    }
+}
+
 /// Solves `L L' x = b` in place.
 pub fn solve(l: &[f64], n: usize, x: &mut [f64]) {
-    for i in 0..n {
-        let row = &l[i * n..i * n + i];
-        x[i] = (x[i] - dot(row, &x[..i])) / l[i * n + i];
-    }
-    for i in (0..n).rev() {
-        x[i] /= l[i * n + i];
-        let value = x[i];
-        let row = &l[i * n..i * n + i];
-        x[..i].iter_mut().zip(row).for_each(|(x, l)| *x -= value * l);
+    f64::dispatch(Isa::detect(), Substitute { l, n, x });
+}
+
+/// Forward and backward substitution: plain loops, compiled for every instruction set.
+struct Substitute<'a> {
+    l: &'a [f64],
+    n: usize,
+    x: &'a mut [f64],
+}
+
+impl Job<f64> for Substitute<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, _: S) {
+        let Self { l, n, x } = self;
+        for i in 0..n {
+            let row = &l[i * n..i * n + i];
+            x[i] = (x[i] - dot(row, &x[..i])) / l[i * n + i];
+        }
+        for i in (0..n).rev() {
+            x[i] /= l[i * n + i];
+            let value = x[i];
+            let row = &l[i * n..i * n + i];
+            x[..i].iter_mut().zip(row).for_each(|(x, l)| *x -= value * l);
+        }
     }
 }
 

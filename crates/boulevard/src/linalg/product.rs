@@ -1,5 +1,7 @@
 //! Matrix products by packed tiles: four rows of the left factor against one panel of columns of the right one.
 
+use std::cell::RefCell;
+
 use crate::simd::{Isa, Job, Real, Simd};
 
 /// Rows of a tile; with a panel of columns they fill half the registers.
@@ -60,14 +62,34 @@ pub struct Shape {
     pub depth: usize,
 }
 
+thread_local! {
+    /// Packed factors of the last product: small products come by the thousand, and clearing fresh memory would cost as much as they do.
+    static PACKED: RefCell<[Vec<f64>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
+}
+
+/// Packed numbers that are kept for the next product at most.
+const KEPT: usize = 1 << 17;
+
 /// `out += factor * left * right`, where row `i` of the result starts at `out[i * step]`.
 pub fn add_product(out: &mut [f64], step: usize, shape: Shape, factor: f64, left: View<'_>, right: View<'_>, part: Part) {
-    f64::dispatch(Isa::detect(), Product { out, step, shape, factor, weights: &[], left, right, part });
+    run(out, step, shape, factor, &[], [left, right], part);
 }
 
 /// `out += left * diag(weights) * right`, as [`add_product`].
 pub(super) fn add_weighted(out: &mut [f64], step: usize, shape: Shape, weights: &[f64], left: View<'_>, right: View<'_>, part: Part) {
-    f64::dispatch(Isa::detect(), Product { out, step, shape, factor: 1.0, weights, left, right, part });
+    run(out, step, shape, 1.0, weights, [left, right], part);
+}
+
+fn run(out: &mut [f64], step: usize, shape: Shape, factor: f64, weights: &[f64], [left, right]: [View<'_>; 2], part: Part) {
+    let mut packed = PACKED.take();
+    let isa = Isa::detect();
+    let depth = shape.depth.min(DEPTH);
+    packed[0].resize(shape.rows.min(BLOCK_ROWS).next_multiple_of(TILE_ROWS) * depth, 0.0);
+    packed[1].resize(shape.columns.next_multiple_of(isa.lanes::<f64>()) * depth, 0.0);
+    let [packed_left, packed_right] = &mut packed;
+    f64::dispatch(isa, Product { out, step, shape, factor, weights, left, right, part, packed_left, packed_right });
+    packed.iter_mut().filter(|buffer| buffer.len() > KEPT).for_each(|buffer| *buffer = Vec::new());
+    PACKED.set(packed);
 }
 
 struct Product<'a> {
@@ -80,6 +102,8 @@ struct Product<'a> {
     left: View<'a>,
     right: View<'a>,
     part: Part,
+    packed_left: &'a mut [f64],
+    packed_right: &'a mut [f64],
 }
 
 impl Job<f64> for Product<'_> {
@@ -90,16 +114,14 @@ impl Job<f64> for Product<'_> {
         let Shape { rows, columns, depth } = self.shape;
         let lanes = S::LANES;
         let panels = columns.div_ceil(lanes);
-        let most = depth.min(DEPTH);
-        let mut right = vec![0.0; panels * lanes * most];
-        let mut left = vec![0.0; rows.min(BLOCK_ROWS).next_multiple_of(TILE_ROWS) * most];
+        let (left, right) = (self.packed_left, self.packed_right);
         for first in (0..depth).step_by(DEPTH) {
             let terms = DEPTH.min(depth - first);
             let weights = self.weights.get(first..first + terms).unwrap_or(&[]);
-            pack(&mut right, self.right.from(first, 0), columns, lanes, terms);
+            pack(right, self.right.from(first, 0), columns, lanes, terms);
             for top in (0..rows).step_by(BLOCK_ROWS) {
                 let height = BLOCK_ROWS.min(rows - top);
-                pack(&mut left, self.left.from(top, first).transposed(), height, TILE_ROWS, terms);
+                pack(left, self.left.from(top, first).transposed(), height, TILE_ROWS, terms);
                 for group in left.chunks_exact_mut(TILE_ROWS * terms).take(height.div_ceil(TILE_ROWS)) {
                     for (weight, four) in weights.iter().zip(group.as_chunks_mut::<TILE_ROWS>().0) {
                         four.iter_mut().for_each(|value| *value *= weight);
@@ -120,9 +142,15 @@ impl Job<f64> for Product<'_> {
                         }
                         let queries = &left[group * TILE_ROWS * terms..][..TILE_ROWS * terms];
                         let tile = tile(simd, queries, columns);
-                        for (r, values) in tile.chunks_exact(MOST_LANES).take(count).enumerate() {
+                        for (r, values) in tile.into_iter().take(count).enumerate() {
                             let out = &mut self.out[(row + r) * self.step + from..][..width];
-                            out.iter_mut().zip(values).for_each(|(out, value)| *out += value);
+                            if width == lanes {
+                                simd.store(simd.add(simd.load(out), values), out);
+                                continue;
+                            }
+                            let mut buffer = [0.0; MOST_LANES];
+                            simd.store(values, &mut buffer);
+                            out.iter_mut().zip(buffer).for_each(|(out, value)| *out += value);
                         }
                     }
                 }
@@ -137,22 +165,34 @@ fn pack(to: &mut [f64], from: View<'_>, columns: usize, size: usize, terms: usiz
     for (group, to) in to.chunks_exact_mut(size * terms).take(columns.div_ceil(size)).enumerate() {
         let from = from.from(0, group * size);
         let width = size.min(columns - group * size);
-        for (term, to) in to.chunks_exact_mut(size).enumerate() {
-            let line = &from.values[term * from.row_step..];
-            if from.column_step == 1 && width == size {
-                to.copy_from_slice(&line[..size]);
-            } else if from.column_step == 1 {
-                to[..width].copy_from_slice(&line[..width]);
-            } else {
-                to[..width].iter_mut().zip(line.iter().step_by(from.column_step)).for_each(|(to, value)| *to = *value);
+        if width < size {
+            to.fill(0.0);
+        }
+        if from.column_step == 1 {
+            for (term, to) in to.chunks_exact_mut(size).enumerate() {
+                to[..width].copy_from_slice(&from.values[term * from.row_step..][..width]);
             }
-            to[width..].fill(0.0);
+            continue;
+        }
+        // The source is stored by columns: four of them at a time, so that four values are written together.
+        let column = |c: usize| &from.values[c * from.column_step..][..terms];
+        let fours = if from.row_step == 1 { width / 4 * 4 } else { 0 };
+        for c in (0..fours).step_by(4) {
+            let (c0, c1, c2, c3) = (column(c), column(c + 1), column(c + 2), column(c + 3));
+            for ((((to, v0), v1), v2), v3) in to.chunks_exact_mut(size).zip(c0).zip(c1).zip(c2).zip(c3) {
+                to[c..c + 4].copy_from_slice(&[*v0, *v1, *v2, *v3]);
+            }
+        }
+        for (term, to) in to.chunks_exact_mut(size).enumerate() {
+            for c in fours..width {
+                to[c] = from.values[term * from.row_step + c * from.column_step];
+            }
         }
     }
 }
 
 #[inline(always)]
-fn tile<S: Simd<f64>>(simd: S, queries: &[f64], panel: &[f64]) -> [f64; TILE_ROWS * MOST_LANES] {
+fn tile<S: Simd<f64>>(simd: S, queries: &[f64], panel: &[f64]) -> [S::V; TILE_ROWS] {
     let zero = simd.splat(0.0);
     let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
     for (query, columns) in queries.as_chunks::<TILE_ROWS>().0.iter().zip(panel.chunks_exact(S::LANES)) {
@@ -162,12 +202,7 @@ fn tile<S: Simd<f64>>(simd: S, queries: &[f64], panel: &[f64]) -> [f64; TILE_ROW
         c = simd.fma(simd.splat(query[2]), columns, c);
         d = simd.fma(simd.splat(query[3]), columns, d);
     }
-    let mut out = [0.0; TILE_ROWS * MOST_LANES];
-    simd.store(a, &mut out);
-    simd.store(b, &mut out[MOST_LANES..]);
-    simd.store(c, &mut out[2 * MOST_LANES..]);
-    simd.store(d, &mut out[3 * MOST_LANES..]);
-    out
+    [a, b, c, d]
 }
 
 #[cfg(test)]

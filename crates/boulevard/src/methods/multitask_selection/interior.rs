@@ -49,6 +49,8 @@ struct Direction {
 /// What the complementary products are sent to, and the correction for their curvature.
 struct Aim<'a> {
     target: f64,
+    /// Whether the step will be taken, not only looked at.
+    taken: bool,
     correction: Option<(&'a Direction, f64)>,
 }
 
@@ -163,13 +165,13 @@ impl<'a> Interior<'a> {
         let system = System::new(problem, &curve, omega, None);
         let solve = |aim: Aim<'_>| self.direction(&system, &residuals, &slopes, &rest, aim);
         let product = self.product(None, 0.0);
-        let predictor = solve(Aim { target: 0.0, correction: None });
+        let predictor = solve(Aim { target: 0.0, taken: false, correction: None });
         let reach = self.reach(&predictor);
         let target = (self.product(Some(&predictor), reach) / product).powi(3) * product;
-        let mut direction = solve(Aim { target, correction: Some((&predictor, reach * reach)) });
+        let mut direction = solve(Aim { target, taken: true, correction: Some((&predictor, reach * reach)) });
         let mut part = (BOUNDARY * self.reach(&direction)).min(1.0);
         if part < 0.1 || !part.is_finite() {
-            direction = solve(Aim { target: product, correction: None });
+            direction = solve(Aim { target: product, taken: true, correction: None });
             part = (BOUNDARY * self.reach(&direction)).min(1.0);
         }
         if part.is_nan() || part <= 1e-10 {
@@ -249,7 +251,7 @@ impl<'a> Interior<'a> {
                 bias: self.alpha[m].iter().sum::<f64>() - problem.stiffness() * self.point.bias[m],
             })
             .collect();
-        let step = system.solve(&right);
+        let step = system.solve_for(&right, aim.taken);
         let (mut v, mut z, mut x) = (Samples::new(), Samples::new(), Samples::new());
         for m in 0..tasks {
             let (of, y) = (&self.multipliers[m], &problem.tasks[m].y);

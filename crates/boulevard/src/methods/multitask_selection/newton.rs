@@ -173,7 +173,13 @@ impl<'a> System<'a> {
         Self { problem, curve, blocks, exact }
     }
 
+    /// The step for a right hand side.
     pub fn solve(&self, given: &[Given<'_>]) -> Step {
+        self.solve_for(given, true)
+    }
+
+    /// The same; without `sums`, what only a step that is taken needs (sums and, with one task, switches) stays empty.
+    pub fn solve_for(&self, given: &[Given<'_>], sums: bool) -> Step {
         if self.exact {
             let (table, curve) = (self.problem.table(0), self.curve);
             // d_f at rest: the scores of d_w = s e + m u <u, e>.
@@ -186,6 +192,9 @@ impl<'a> System<'a> {
                 given[0].bias,
                 self.problem.stiffness(),
             );
+            if !sums {
+                return Step { alpha: vec![part.alpha], scores: vec![part.scores], bias: vec![part.bias], sums: vec![], switches: vec![] };
+            }
             let mut sums = part.sums.unwrap_or_else(|| table.embed(&part.alpha));
             if part.needs_rest {
                 table.add(&mut sums, |_| 1.0, given[0].rest);
@@ -195,11 +204,11 @@ impl<'a> System<'a> {
             let switches = products.iter().zip(&curve.state).map(|(product, state)| state.on * state.off * product).collect();
             return Step { alpha: vec![part.alpha], scores: vec![part.scores], bias: vec![part.bias], sums: vec![sums], switches };
         }
-        self.solve_coupled(given)
+        self.solve_coupled(given, sums)
     }
 
     /// Several tasks: the switches' change by conjugate gradients, the rest task by task.
-    fn solve_coupled(&self, given: &[Given<'_>]) -> Step {
+    fn solve_coupled(&self, given: &[Given<'_>], sums: bool) -> Step {
         let (problem, curve) = (self.problem, self.curve);
         let groups = problem.groups();
         let roots: Vec<f64> = curve.state.iter().map(|state| (state.on * state.off).sqrt()).collect();
@@ -242,8 +251,11 @@ impl<'a> System<'a> {
             let mut change = table.scaled(|d| curve.state[d].on, given[m].rest);
             table.add(&mut change, |d| switches[d], &curve.u[m]);
             let part = self.blocks[m].solve(table, given[m].alpha, Shift::Scores(&table.scores(&change)), given[m].bias, stiffness);
-            let mut sums = table.embed(&part.alpha);
-            table.add(&mut sums, |_| 1.0, given[m].rest);
+            let sums = sums.then(|| {
+                let mut sums = table.embed(&part.alpha);
+                table.add(&mut sums, |_| 1.0, given[m].rest);
+                sums
+            });
             (part, sums)
         });
         let mut step = Step { alpha: Vec::new(), scores: Vec::new(), bias: Vec::new(), sums: Vec::new(), switches };
@@ -251,7 +263,7 @@ impl<'a> System<'a> {
             step.alpha.push(part.alpha);
             step.scores.push(part.scores);
             step.bias.push(part.bias);
-            step.sums.push(sums);
+            step.sums.extend(sums);
         }
         step
     }
@@ -350,11 +362,11 @@ impl Block {
         let n = table.rows;
         let images = &curve.u[task].0[table.groups * n..];
         let spread = if exact { &spread[..] } else { &[] };
-        let mut gram = vector::zeros(n * n);
+        let mut gram = vector::room(n * n);
         vector::kernel_system(table.isa(), grams, &weights, images, spread, &mut gram);
         Self::by_sample(omega, weights, active, Some(gram), |active, roots, gram, _| {
             let gram = gram.expect("just formed");
-            let mut out = vector::zeros(active.len() * active.len());
+            let mut out = vector::room(active.len() * active.len());
             for (k, (to, &i)) in out.chunks_exact_mut(active.len()).zip(active).enumerate() {
                 let (row, left) = (&gram[i * n..(i + 1) * n], roots[k]);
                 to.iter_mut().zip(&active[..=k]).zip(roots).for_each(|((to, &j), right)| *to = row[j] * left * right);

@@ -17,7 +17,7 @@ use super::problem::{Certificate, Problem};
 use crate::observe::{Context, Progress, StopReason};
 
 /// The relative gap at which Newton's method takes over.
-const ROUGH: f64 = 3e-3;
+const ROUGH: f64 = 3e-4;
 /// Coordinate ascent hands over when a turn changes the primal by less than this share of it, time after time.
 const SETTLED: [f64; 4] = [3e-3, 1e-4, 1e-6, 0.0];
 /// The curve parameters of the interior point method, tried in order.
@@ -79,8 +79,10 @@ pub(super) fn solve(problem: &Problem<'_>, limits: Limits, start: Option<&Certif
 
 impl Run<'_, '_> {
     fn go(&mut self, start: Option<&Certificate>, route: Route) -> StopReason {
-        let zeros = self.problem.tasks.iter().map(|task| vec![0.0; task.y.len()]).collect();
-        let zero = self.problem.certify(zeros, &vec![0.0; self.problem.tasks.len()]);
+        let tasks = self.problem.tasks;
+        let zeros = tasks.iter().map(|task| vec![0.0; task.y.len()]).collect();
+        let sums = (0..tasks.len()).map(|m| self.problem.table(m).zero()).collect();
+        let zero = self.problem.certify_sums(zeros, sums, &vec![0.0; tasks.len()]);
         let trivial = zero.gap <= 0.0;
         self.keep(zero);
         if trivial {

@@ -20,8 +20,26 @@ pub(super) struct Table {
 enum Kind {
     /// Padded rows, and their transpose when first asked for.
     Features { x: Vec<f64>, stride: usize, columns: OnceLock<Vec<f64>> },
-    /// One full symmetric matrix per kernel.
-    Kernels(Vec<Vec<f64>>),
+    Kernels(Vec<Gram>),
+}
+
+/// A kernel matrix.
+pub(super) enum Gram {
+    /// A symmetric matrix, of which the lower triangle counts.
+    Full(Vec<f64>),
+    /// Nothing off the diagonal that could change a sum: narrow kernels are the identity up to rounding, and common among base kernels.
+    Diagonal(Vec<f64>),
+}
+
+impl Gram {
+    fn new(matrix: Vec<f64>, n: usize) -> Self {
+        let diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
+        // A row's other values together stay below the last bit of its own.
+        let least = diagonal.iter().fold(f64::INFINITY, |least, value| least.min(value.abs()));
+        let limit = 1e-17 * least / n as f64;
+        let negligible = (1..n).all(|i| matrix[i * n..i * n + i].iter().all(|value| value.abs() <= limit));
+        if negligible { Self::Diagonal(diagonal) } else { Self::Full(matrix) }
+    }
 }
 
 /// One vector of every group's space.
@@ -39,8 +57,9 @@ impl Table {
         Self { rows, groups: columns, isa, kind: Kind::Features { x: padded, stride, columns: OnceLock::new() } }
     }
 
-    /// Kernel matrices, each `rows x rows`.
+    /// Kernel matrices, each `rows x rows`; only lower triangles are used, so that they are symmetric to the bit.
     pub fn kernels(grams: Vec<Vec<f64>>, rows: usize, isa: Isa) -> Self {
+        let grams: Vec<Gram> = grams.into_iter().map(|gram| Gram::new(gram, rows)).collect();
         Self { rows, groups: grams.len(), isa, kind: Kind::Kernels(grams) }
     }
 
@@ -73,7 +92,7 @@ impl Table {
     }
 
     /// The kernel matrices, if these are kernels.
-    pub fn grams(&self) -> Option<&[Vec<f64>]> {
+    pub fn grams(&self) -> Option<&[Gram]> {
         match &self.kind {
             Kind::Features { .. } => None,
             Kind::Kernels(grams) => Some(grams),
@@ -100,7 +119,12 @@ impl Table {
                 let (coefficients, images) = out.0.split_at_mut(self.groups * n);
                 coefficients.chunks_exact_mut(n).for_each(|to| to.copy_from_slice(alpha));
                 for (gram, to) in grams.iter().zip(images.chunks_exact_mut(n)) {
-                    vector::add_symmetric(self.isa, gram, alpha, to);
+                    match gram {
+                        Gram::Full(gram) => vector::add_symmetric(self.isa, gram, alpha, to),
+                        Gram::Diagonal(diagonal) => {
+                            to.iter_mut().zip(diagonal).zip(alpha).for_each(|((to, value), alpha)| *to = value * alpha);
+                        }
+                    }
                 }
             }
         }

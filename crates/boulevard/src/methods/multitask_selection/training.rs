@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
 use crate::linalg::{self, Part, Shape, View};
 use crate::observe::Context;
+use crate::simd::Isa;
+use crate::simd::tile::{self, Finish};
 
 /// Below this ratio of off-diagonal to diagonal values a kernel matrix counts as the identity.
 const IDENTITY: f64 = 0.01;
@@ -55,7 +57,7 @@ impl<'a> Training<'a> {
                     let mut grams = Vec::new();
                     let mut products = None;
                     for (place, kernel) in kernels.iter().enumerate() {
-                        let gram = match from_products(kernel, x, &mut products) {
+                        let gram = match from_products(kernel, x, &mut products, context.isa) {
                             Some(gram) => gram,
                             None => gram(kernel, x, context)?,
                         };
@@ -125,57 +127,74 @@ fn resolve(learner: &MultiTaskSelection, tasks: &TaskSet<'_>) -> Result<Vec<Kern
         .collect()
 }
 
-/// The kernel matrix of a dense table from the inner products of its rows, which all kernels that can be had from them share. The columns
-/// are shifted to mean zero for distances, so that they do not cancel.
-fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<[Vec<f64>; 2]>) -> Option<Vec<f64>> {
+/// Inner products of the rows of a dense table, as they are and between rows shifted to mean zero: what distances are had from without
+/// cancelling. One product of matrices gives both.
+struct Products {
+    plain: Vec<f64>,
+    centred: Vec<f64>,
+}
+
+impl Products {
+    fn new(x: &Matrix<'_>) -> Self {
+        let (n, d) = (x.rows(), x.columns());
+        let mut values = dense_values(x);
+        let mut mean = vec![0.0; d];
+        for row in values.chunks_exact(d) {
+            mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value / n as f64);
+        }
+        // <x_i, x_j> = <c_i, c_j> + (a_i + a_j), a_i = <c_i, mean> + |mean|^2 / 2
+        let half = 0.5 * linalg::dot(&mean, &mean);
+        let mut along = Vec::with_capacity(n);
+        for row in values.chunks_exact_mut(d) {
+            row.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= mean);
+            along.push(linalg::dot(row, &mean) + half);
+        }
+        let mut centred = vec![0.0; n * n];
+        let view = View::new(&values, d);
+        linalg::add_product(&mut centred, n, Shape { rows: n, columns: n, depth: d }, 1.0, view, view.transposed(), Part::Lower);
+        let mut plain = vec![0.0; n * n];
+        for (i, (to, from)) in plain.chunks_exact_mut(n).zip(centred.chunks_exact(n)).enumerate() {
+            to[..=i].iter_mut().zip(from).zip(&along).for_each(|((to, from), other)| *to = from + (along[i] + other));
+        }
+        Self { plain, centred }
+    }
+}
+
+/// The lower triangle of the kernel matrix of a dense table, from the inner products of its rows, which all kernels that can be had from them share.
+fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products>, isa: Isa) -> Option<Vec<f64>> {
     let (inner, normalize) = match kernel {
         Kernel::Normalized { kernel } => (&**kernel, true),
         _ => (kernel, false),
     };
     let gamma = inner.gamma().and_then(|gamma| gamma.value()).unwrap_or(0.0);
     let n = x.rows();
-    if x.is_sparse() || !matches!(inner, Kernel::Linear | Kernel::Poly { .. } | Kernel::Rbf { .. }) {
-        return None;
-    }
-    let [plain, centred] = products.get_or_insert_with(|| {
-        let mut values = dense_values(x);
-        let (d, mut pair) = (x.columns(), [vec![0.0; n * n], vec![0.0; n * n]]);
-        for (k, out) in pair.iter_mut().enumerate() {
-            if k == 1 {
-                for column in 0..d {
-                    let mean = values.iter().skip(column).step_by(d).sum::<f64>() / n as f64;
-                    values.iter_mut().skip(column).step_by(d).for_each(|value| *value -= mean);
-                }
-            }
-            let view = View::new(&values, d);
-            let shape = Shape { rows: n, columns: n, depth: d };
-            linalg::add_product(out, n, shape, 1.0, view, view.transposed(), Part::Lower);
-            linalg::mirror(out, n);
-        }
-        pair
-    });
+    let finish = match inner {
+        _ if x.is_sparse() => return None,
+        Kernel::Linear => Finish::Identity,
+        Kernel::Poly { degree, coef0, .. } => Finish::Power { scale: gamma, shift: *coef0, degree: *degree },
+        Kernel::Rbf { .. } => Finish::Exp2,
+        _ => return None,
+    };
+    let Products { plain, centred } = products.get_or_insert_with(|| Products::new(x));
     let mut gram = vec![0.0; n * n];
-    for i in 0..n {
-        for j in 0..=i {
-            let place = i * n + j;
-            gram[place] = match inner {
-                Kernel::Poly { degree, coef0, .. } => (gamma * plain[place] + coef0).powi(*degree as i32),
-                Kernel::Rbf { .. } if i == j => 1.0,
-                Kernel::Rbf { .. } => (-gamma * (centred[i * n + i] + centred[j * n + j] - 2.0 * centred[place]).max(0.0)).exp(),
-                _ => plain[place],
-            };
+    let mut norms: Vec<f64> = Vec::with_capacity(n);
+    for (i, row) in gram.chunks_exact_mut(n).enumerate() {
+        let row = &mut row[..=i];
+        if let Finish::Exp2 = finish {
+            // 2^(-gamma log2(e) |x_i - x_j|^2)
+            let (from, scale) = (&centred[i * n..=i * n + i], -gamma * std::f64::consts::LOG2_E);
+            norms.push(from[i]);
+            row.iter_mut().zip(from).zip(&norms).for_each(|((to, from), other)| *to = scale * (norms[i] + other - 2.0 * from));
+        } else {
+            row.copy_from_slice(&plain[i * n..=i * n + i]);
+        }
+        tile::apply(isa, &finish, row);
+        if normalize && !matches!(finish, Finish::Exp2) {
+            // A sample with k(x, x) = 0 is similar to nothing.
+            norms.push(if row[i] > 0.0 { 1.0 / row[i].sqrt() } else { 0.0 });
+            row.iter_mut().zip(&norms).for_each(|(to, other)| *to *= norms[i] * other);
         }
     }
-    if normalize && !matches!(inner, Kernel::Rbf { .. }) {
-        // A sample with k(x, x) = 0 is similar to nothing.
-        let scale: Vec<f64> = (0..n).map(|i| gram[i * n + i]).map(|v| if v > 0.0 { 1.0 / v.sqrt() } else { 0.0 }).collect();
-        for i in 0..n {
-            for j in 0..=i {
-                gram[i * n + j] *= scale[i] * scale[j];
-            }
-        }
-    }
-    linalg::mirror(&mut gram, n);
     gram.iter().all(|value| value.is_finite()).then_some(gram)
 }
 
@@ -189,12 +208,6 @@ fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f6
     rows.fill(&order, 0..n, &mut padded.chunks_exact_mut(width).collect::<Vec<_>>());
     let mut values = Vec::with_capacity(n * n);
     padded.chunks_exact(width).for_each(|row| values.extend_from_slice(&row[..n]));
-    // Values of (i, j) and (j, i) may differ in the last bit: the solvers rely on symmetry.
-    for i in 0..n {
-        for j in 0..i {
-            values[j * n + i] = values[i * n + j];
-        }
-    }
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {
         return Err(Error::NotFinite { what: "a kernel matrix", found: values[place].to_string(), row: place / n, column: place % n });
     }
@@ -236,10 +249,18 @@ fn identity_share(gram: &[f64], n: usize) -> Option<f64> {
     if n < 2 {
         return None;
     }
-    let all: f64 = gram.iter().map(|value| value.abs()).sum();
+    let below: f64 = (0..n).map(|i| absolute_sum(&gram[i * n..i * n + i])).sum();
     let diagonal: f64 = (0..n).map(|i| gram[i * n + i].abs()).sum();
-    let share = (all - diagonal) / (n - 1) as f64 / diagonal;
+    let share = 2.0 * below / (n - 1) as f64 / diagonal;
     (diagonal > 0.0 && share < IDENTITY).then_some(share)
+}
+
+/// The sum of absolute values, as eight sums that do not wait for each other.
+fn absolute_sum(values: &[f64]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    chunks.iter().for_each(|chunk| (0..8).for_each(|k| sums[k] += chunk[k].abs()));
+    sums.iter().chain(rest).map(|value| value.abs()).sum()
 }
 
 /// A kernel as users write it.
