@@ -4,6 +4,7 @@
     python bench/speed.py                          the synthetic workloads
     python bench/speed.py rbf_10k_20 tiny          some of them
     python bench/speed.py letter usps --data DIR   real data
+    python bench/speed.py tiny --export FILE.csv   writes a workload's table, for `cargo bench -p boulevard --bench speed -- tiny FILE.csv`
 
 Every contender works in its own process; a repetition runs all of them before the next one starts, so that a noisy machine is noisy for
 all. A fit is the first of its process ("cold"): the process ends afterwards. The dual objective and, for two classes, the true KKT
@@ -148,10 +149,18 @@ def main():
     parser.add_argument("workloads", nargs="*")
     parser.add_argument("--data", help="folder with letter, usps_train and usps_test")
     parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--export", metavar="FILE", help="write the first workload's table, label last, and stop")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         return work(options.workloads[0], options.work, options.data)
+    if options.export:
+        import numpy as np
+
+        x, y, *_ = WORKLOADS[options.workloads[0]][0](options.data)
+        names = [f"x{i}" for i in range(x.shape[1])] + ["label"]
+        np.savetxt(options.export, np.column_stack([x, y]), delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+        return None
     names = options.workloads or [n for n in WORKLOADS if options.data or n not in ("letter", "usps")]
     print("| workload | contender | fit s | predict s | fit x sklearn | predict x sklearn | dual objective | true violation |")
     print("|---|---|---|---|---|---|---|---|")

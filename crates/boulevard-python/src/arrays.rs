@@ -30,7 +30,7 @@ impl<'py> Table<'py> {
         let Ok((offsets, indices, values, columns)) = x.extract::<Parts<'py>>() else {
             return Err(PyTypeError::new_err("X must be a 2-D float array or the parts of a CSR matrix"));
         };
-        let csr = Csr::new(counts(&offsets)?, counts(&indices)?, reals(&values)?, columns);
+        let csr = Csr::from_unordered(counts(&offsets)?, counts(&indices)?, reals(&values)?, columns);
         csr.map(Self::Sparse).map_err(|error| convert(x.py(), error))
     }
 
@@ -47,7 +47,7 @@ impl<'py> Table<'py> {
                 let (rows, columns) = shape(array.shape());
                 Matrix::dense_f32(array.as_slice().map_err(order)?, rows, columns)
             }
-            Self::Sparse(csr) => Csr::new(csr.offsets(), csr.indices(), csr.values(), csr.columns()).map(Matrix::Sparse),
+            Self::Sparse(csr) => Ok(Matrix::Sparse(csr.view())),
         };
         matrix.map_err(|error| PyValueError::new_err(error.to_string()))
     }
@@ -57,10 +57,12 @@ impl<'py> Table<'py> {
 pub fn counts(array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let negative = || PyValueError::new_err("indices must not be negative");
     if let Ok(array) = array.extract::<PyReadonlyArray1<'_, i32>>() {
-        return array.as_array().iter().map(|&v| usize::try_from(v).map_err(|_| negative())).collect();
+        let array = array.as_array();
+        return if array.iter().any(|&v| v < 0) { Err(negative()) } else { Ok(array.iter().map(|&v| v as usize).collect()) };
     }
     let array = array.extract::<PyReadonlyArray1<'_, i64>>().map_err(|_| PyTypeError::new_err("indices must be int32 or int64"))?;
-    array.as_array().iter().map(|&v| usize::try_from(v).map_err(|_| negative())).collect()
+    let array = array.as_array();
+    if array.iter().any(|&v| v < 0) { Err(negative()) } else { Ok(array.iter().map(|&v| v as usize).collect()) }
 }
 
 /// Numbers from a `float64` or `float32` array.

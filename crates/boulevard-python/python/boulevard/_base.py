@@ -156,9 +156,6 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             X, y = validate_data(self, X, y, **options)
         else:
             X = validate_data(self, X, **options)
-        if sp.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
         return X, y
 
     @staticmethod

@@ -50,7 +50,29 @@ impl<'a> Csr<'a> {
         values: impl Into<Cow<'a, [f64]>>,
         columns: usize,
     ) -> Result<Self> {
-        let (offsets, indices, values) = (offsets.into(), indices.into(), values.into());
+        let csr = Self { offsets: offsets.into(), indices: indices.into(), values: values.into(), columns };
+        csr.check_offsets()?;
+        csr.check_columns()?;
+        Ok(csr)
+    }
+
+    /// The same for rows whose columns come in any order, some of them several times: rows are sorted, repeated columns summed.
+    pub fn from_unordered(offsets: Vec<usize>, indices: Vec<usize>, values: Vec<f64>, columns: usize) -> Result<Csr<'static>> {
+        let mut csr = Csr { offsets: offsets.into(), indices: indices.into(), values: values.into(), columns };
+        csr.check_offsets()?;
+        csr.order();
+        csr.check_columns()?;
+        Ok(csr)
+    }
+
+    /// A view of the same rows.
+    pub fn view(&self) -> Csr<'_> {
+        let Self { offsets, indices, values, columns } = self;
+        Csr { offsets: Cow::Borrowed(offsets), indices: Cow::Borrowed(indices), values: Cow::Borrowed(values), columns: *columns }
+    }
+
+    fn check_offsets(&self) -> Result<()> {
+        let Self { offsets, indices, values, .. } = self;
         if offsets.first() != Some(&0) {
             return Err(Error::data("sparse offsets must start with 0"));
         }
@@ -64,17 +86,63 @@ impl<'a> Csr<'a> {
             if pair[0] > pair[1] || pair[1] > values.len() {
                 return Err(Error::data(format!("sparse offsets must not fall: row {row} spans {}..{}", pair[0], pair[1])));
             }
-            let row_indices = &indices[pair[0]..pair[1]];
+        }
+        Ok(())
+    }
+
+    fn check_columns(&self) -> Result<()> {
+        for (row, pair) in self.offsets.windows(2).enumerate() {
+            let row_indices = &self.indices[pair[0]..pair[1]];
             if let Some(pair) = row_indices.windows(2).find(|pair| pair[0] >= pair[1]) {
                 return Err(Error::data(format!("sparse row {row}: column {} follows column {}; columns must rise", pair[1], pair[0])));
             }
             if let Some(&last) = row_indices.last()
-                && last >= columns
+                && last >= self.columns
             {
-                return Err(Error::data(format!("sparse row {row}: column {last} is outside the {columns} columns")));
+                return Err(Error::data(format!("sparse row {row}: column {last} is outside the {} columns", self.columns)));
             }
         }
-        Ok(Self { offsets, indices, values, columns })
+        Ok(())
+    }
+
+    /// Sorts every row by column and sums repeated columns. Products of sparse matrices often leave rows in falling order, which only
+    /// need to be turned round.
+    fn order(&mut self) {
+        let (offsets, indices, values) = (self.offsets.to_mut(), self.indices.to_mut(), self.values.to_mut());
+        let mut pairs: Vec<(usize, f64)> = Vec::new();
+        let (mut kept, mut start) = (0, 0);
+        for end in offsets.iter_mut().skip(1) {
+            let row = start..*end;
+            start = *end;
+            let columns = &mut indices[row.clone()];
+            if columns.is_sorted_by(|a, b| a > b) {
+                columns.reverse();
+                values[row.clone()].reverse();
+            } else if !columns.is_sorted_by(|a, b| a < b) {
+                pairs.clear();
+                pairs.extend(columns.iter().copied().zip(values[row.clone()].iter().copied()));
+                pairs.sort_by_key(|&(column, _)| column);
+                pairs.dedup_by(|next, first| {
+                    let same = next.0 == first.0;
+                    first.1 += if same { next.1 } else { 0.0 };
+                    same
+                });
+                for (place, &(column, value)) in pairs.iter().enumerate() {
+                    (indices[kept + place], values[kept + place]) = (column, value);
+                }
+                kept += pairs.len();
+                *end = kept;
+                continue;
+            }
+            if kept != row.start {
+                indices.copy_within(row.clone(), kept);
+                values.copy_within(row.clone(), kept);
+            }
+            kept += row.len();
+            *end = kept;
+        }
+        indices.truncate(kept);
+        values.truncate(kept);
     }
 
     /// Column numbers and values of one row.
@@ -262,11 +330,10 @@ impl<'a> Matrix<'a> {
 
     /// Fails with the first NaN or infinity, naming its row and column.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
-        // One branch-free pass first: a sum of `0 * v` is zero exactly when every value is finite.
         let clean = match self {
-            Self::F64(dense) => dense.values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0,
-            Self::F32(dense) => dense.values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0,
-            Self::Sparse(csr) => csr.values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0,
+            Self::F64(dense) => all_finite(&dense.values),
+            Self::F32(dense) => all_finite(&dense.values),
+            Self::Sparse(csr) => all_finite(&csr.values),
         };
         if clean {
             return Ok(());
@@ -286,9 +353,44 @@ impl<'a> Matrix<'a> {
     }
 }
 
+/// Whether all values are finite: a sum of `0 * v` is zero exactly then. Sixteen sums, which do not wait for each other.
+fn all_finite<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops::Mul<Output = T>>(values: &[T]) -> bool {
+    let zero = T::default();
+    let (chunks, rest) = values.as_chunks::<16>();
+    let mut sums = [zero; 16];
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum = *sum + *value * zero;
+        }
+    }
+    rest.iter().fold(sums.iter().fold(zero, |a, b| a + *b), |sum, value| sum + *value * zero) == zero
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unordered_rows_are_sorted_and_repeated_columns_summed() {
+        let rows = Csr::from_unordered(vec![0, 3, 3, 7, 9], vec![2, 1, 0, 3, 0, 3, 0, 1, 4], (1..=9).map(f64::from).collect(), 5).unwrap();
+        assert_eq!(rows.offsets(), [0, 3, 3, 5, 7]);
+        assert_eq!(rows.indices(), [0, 1, 2, 0, 3, 1, 4]);
+        assert_eq!(rows.values(), [3.0, 2.0, 1.0, 12.0, 10.0, 8.0, 9.0]);
+        assert!(Csr::from_unordered(vec![0, 2], vec![7, 0], vec![1.0; 2], 5).is_err(), "a column outside");
+        assert!(Csr::from_unordered(vec![0, 9], vec![0], vec![1.0], 5).is_err(), "offsets beyond the values");
+    }
+
+    #[test]
+    fn one_value_that_is_not_finite_is_found_anywhere() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for place in [0, 15, 16, 47, 49] {
+                let mut values = vec![1.0; 50];
+                values[place] = bad;
+                let error = Matrix::dense(values, 10, 5).unwrap().check_finite("X").unwrap_err();
+                assert!(error.to_string().contains(&format!("row {}", place / 5)), "{error}");
+            }
+        }
+    }
 
     #[test]
     fn dense_and_sparse_hold_the_same_values() {

@@ -6,6 +6,8 @@
 //! itself. Rows are visited in a new random order each epoch (a fixed order needs several times as many), settled ones are left out,
 //! and the next rows are fetched ahead. An epoch costs one read of the table.
 
+use std::borrow::Cow;
+
 use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::Point;
 use super::table::Table;
@@ -25,32 +27,30 @@ const ASK: usize = 1 << 14;
 /// How many rows ahead a row's values and its scalars are fetched.
 const AHEAD: [usize; 2] = [4, 10];
 
-/// The rows with 32-bit column numbers, contiguous.
-struct Rows {
-    offsets: Vec<usize>,
+/// The rows with 32-bit column numbers, contiguous; values are borrowed from a sparse table.
+struct Rows<'a> {
+    offsets: Cow<'a, [usize]>,
     columns: Vec<u32>,
-    values: Vec<f64>,
+    values: Cow<'a, [f64]>,
 }
 
-impl Rows {
-    fn new(table: &Table<'_>) -> Self {
-        let n = table.rows();
-        let mut rows = Self { offsets: Vec::with_capacity(n + 1), columns: Vec::new(), values: Vec::new() };
+impl<'a> Rows<'a> {
+    fn new(table: &'a Table<'_>) -> Self {
         if let Matrix::Sparse(x) = table.x() {
-            rows.columns.reserve_exact(x.values().len());
-            rows.values.reserve_exact(x.values().len());
+            let columns = x.indices().iter().map(|&j| j as u32).collect();
+            return Self { offsets: x.offsets().into(), columns, values: x.values().into() };
         }
-        rows.offsets.push(0);
-        for i in 0..n {
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..table.rows() {
             table.x().for_each(i, |j, v| {
                 if v != 0.0 {
-                    rows.columns.push(j as u32);
-                    rows.values.push(v);
+                    columns.push(j as u32);
+                    values.push(v);
                 }
             });
-            rows.offsets.push(rows.values.len());
+            offsets.push(values.len());
         }
-        rows
+        Self { offsets: offsets.into(), columns, values: values.into() }
     }
 
     #[inline(always)]
@@ -70,7 +70,7 @@ impl Rows {
 
 struct Descent<'a> {
     samples: &'a Samples<'a>,
-    rows: Rows,
+    rows: Rows<'a>,
     squares: Vec<f64>,
     w: Vec<f64>,
     /// The constant column's weight and value, where the bias is penalised.
