@@ -354,7 +354,7 @@ impl<'a> Matrix<'a> {
 }
 
 /// Whether all values are finite: a sum of `0 * v` is zero exactly then. Sixteen sums, which do not wait for each other.
-fn all_finite<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops::Mul<Output = T>>(values: &[T]) -> bool {
+pub(crate) fn all_finite<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops::Mul<Output = T>>(values: &[T]) -> bool {
     let zero = T::default();
     let (chunks, rest) = values.as_chunks::<16>();
     let mut sums = [zero; 16];

@@ -11,6 +11,7 @@ mod target;
 pub(crate) mod weights;
 
 pub use dataset::Dataset;
+pub(crate) use matrix::all_finite;
 pub use matrix::{Csr, Dense, Matrix};
 pub use range_file::{RangeFile, TargetRange};
 pub use scale::{Scaler, Scaling};

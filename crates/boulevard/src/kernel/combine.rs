@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::rows::KernelRows;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
-use crate::simd::{Isa, Real};
+use crate::simd::{Isa, Real, sweep};
 
 /// A matrix of kernel values that is already there.
 pub(super) struct GivenRows<'a> {
@@ -120,12 +120,34 @@ pub(crate) struct GramRows {
     columns: usize,
     width: usize,
     lanes: usize,
+    isa: Isa,
     accuracy: f64,
 }
 
+/// Copies the lower triangle of the first `n` columns to the upper one, square by square: rows read crosswise stay in the nearest cache.
+fn mirror(values: &mut [f64], n: usize, width: usize) {
+    const SIDE: usize = 8;
+    for top in (0..n).step_by(SIDE) {
+        for left in (0..=top).step_by(SIDE) {
+            let mut square = [[0.0; SIDE]; SIDE];
+            let height = SIDE.min(n - top);
+            for (r, to) in square.iter_mut().take(height).enumerate() {
+                to.copy_from_slice(&values[(top + r) * width + left..][..SIDE]);
+            }
+            for c in 0..SIDE.min(n - left) {
+                let row = &mut values[(left + c) * width + top..][..height];
+                // On the diagonal only what lies above it.
+                let from = if left == top { c + 1 } else { 0 };
+                row.iter_mut().enumerate().skip(from).for_each(|(r, to)| *to = square[r][c]);
+            }
+        }
+    }
+}
+
 impl GramRows {
-    /// Evaluates all of `kernel`, rounded to single precision if asked.
-    pub(crate) fn new(kernel: &dyn KernelRows<f64>, rounded: bool, isa: Isa) -> Self {
+    /// Evaluates all of `kernel`, rounded to single precision if asked. Of a matrix that is symmetric by its formula only the lower triangle
+    /// is computed; one that was given is taken as it is.
+    pub(crate) fn new(kernel: &dyn KernelRows<f64>, symmetric: bool, rounded: bool, isa: Isa) -> Self {
         let (rows, columns) = (kernel.rows(), kernel.columns());
         let lanes = isa.lanes::<f64>();
         let width = columns.next_multiple_of(lanes);
@@ -133,11 +155,19 @@ impl GramRows {
         let mut values = SPARE.take();
         values.resize(rows * width, 0.0);
         let order: Vec<usize> = (0..rows).collect();
-        kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
+        if symmetric {
+            for (block, out) in order.chunks(lanes).zip(values.chunks_mut(lanes * width)) {
+                let end = block[block.len() - 1] + 1;
+                kernel.fill(block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>());
+            }
+            mirror(&mut values, rows, width);
+        } else {
+            kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
+        }
         if rounded {
             round(&mut values);
         }
-        Self { values, rows, columns, width, lanes, accuracy: kernel.accuracy() }
+        Self { values, rows, columns, width, lanes, isa, accuracy: kernel.accuracy() }
     }
 
     fn row(&self, row: usize) -> &[f64] {
@@ -169,8 +199,7 @@ impl KernelRows<f64> for GramRows {
         for (r, &row) in rows.iter().enumerate() {
             let values = &self.row(row)[columns.clone()];
             for (o, sums) in sums.chunks_exact_mut(stride).enumerate() {
-                let weight = weights[o * rows.len() + r];
-                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+                sweep::add_scaled(self.isa, &mut sums[..values.len()], weights[o * rows.len() + r], values);
             }
         }
     }
@@ -185,7 +214,7 @@ impl KernelRows<f64> for GramRows {
         for (row, to) in values.chunks_exact_mut(width).enumerate() {
             to.iter_mut().zip(columns).for_each(|(to, &c)| *to = self.row(row)[c]);
         }
-        Box::new(Self { values, rows: self.rows, columns: columns.len(), width, lanes: self.lanes, accuracy: self.accuracy })
+        Box::new(Self { values, rows: self.rows, columns: columns.len(), width, lanes: self.lanes, isa: self.isa, accuracy: self.accuracy })
     }
 }
 

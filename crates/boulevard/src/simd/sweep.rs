@@ -262,3 +262,20 @@ pub fn partner<T: Real>(
     }
     T::dispatch(isa, Partner { gradient, rules, first, diagonal, floor, found });
 }
+
+/// `to += factor * from`
+pub fn add_scaled(isa: Isa, to: &mut [f64], factor: f64, from: &[f64]) {
+    struct Add<'a> {
+        to: &'a mut [f64],
+        factor: f64,
+        from: &'a [f64],
+    }
+    impl Job<f64> for Add<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, _: S) {
+            self.to.iter_mut().zip(self.from).for_each(|(to, from)| *to += self.factor * from);
+        }
+    }
+    f64::dispatch(isa, Add { to, factor, from });
+}

@@ -13,6 +13,7 @@ use super::dual::{DualProblem, Equality};
 use super::source::KernelSource;
 use crate::error::Result;
 use crate::linalg;
+use crate::simd::{Isa, sweep};
 
 /// Free variables up to which a factorisation is cheap beside the steps before it.
 const MOST_FREE: usize = 700;
@@ -51,7 +52,7 @@ pub(super) fn polish(
             point[i] += step;
         }
         for f in 0..free.len() {
-            g.iter_mut().zip(rows.row(f)).for_each(|(g, k)| *g += moves[f] * k);
+            sweep::add_scaled(Isa::detect(), &mut g, moves[f], rows.row(f));
         }
         // Fix what left its box, free what wants to leave its bound.
         let mut changed = false;

@@ -28,6 +28,10 @@ pub trait KernelSource: Sync {
     fn double(&self) -> Result<&dyn KernelRows<f64>>;
     /// Features per sample, for the choice between keeping and recomputing rows.
     fn dimensions(&self) -> usize;
+    /// Whether `k(x, z) = k(z, x)` by the kernel's formula; a matrix or function that was given may be anything.
+    fn symmetric(&self) -> bool {
+        false
+    }
     /// Bytes that packed tables take, in both precisions and both layouts.
     fn table_bytes(&self) -> usize {
         self.len().saturating_mul(self.dimensions()).saturating_mul(2 * (size_of::<f32>() + size_of::<f64>()))
@@ -115,12 +119,16 @@ impl KernelSource for SubsetKernel<'_> {
         let whole = self.whole.double()?;
         get(&self.double, || {
             let rows = SubsetRows::new(whole, &self.samples);
-            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&rows, false, self.isa)) } else { Box::new(rows) })
+            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&rows, self.whole.symmetric(), false, self.isa)) } else { Box::new(rows) })
         })
     }
 
     fn dimensions(&self) -> usize {
         self.whole.dimensions()
+    }
+
+    fn symmetric(&self) -> bool {
+        self.whole.symmetric()
     }
 }
 
@@ -141,7 +149,7 @@ impl KernelSource for TableKernel<'_> {
         get(&self.double, || {
             let rows = kernel::rows(&self.kernel, self.x, &self.context)?;
             Ok(match (self.len() <= SMALL, self.rounded) {
-                (true, rounded) => Box::new(GramRows::new(&*rows, rounded, self.context.isa)),
+                (true, rounded) => Box::new(GramRows::new(&*rows, self.symmetric(), rounded, self.context.isa)),
                 (false, true) => Box::new(RoundedRows::new(rows)),
                 (false, false) => rows,
             })
@@ -150,6 +158,10 @@ impl KernelSource for TableKernel<'_> {
 
     fn dimensions(&self) -> usize {
         self.x.columns()
+    }
+
+    fn symmetric(&self) -> bool {
+        matches!(self.kernel, Kernel::Linear | Kernel::Poly { .. } | Kernel::Rbf { .. } | Kernel::Sigmoid { .. } | Kernel::Laplacian { .. })
     }
 
     fn table_bytes(&self) -> usize {

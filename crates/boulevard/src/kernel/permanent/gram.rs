@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::rows::{BaseGram, Work, panel_order};
 use super::{MAX_SET, Normalization, Rule, check_size, compare, factorial, log_permanent, ranks, rule, sort_members, value};
-use crate::data::Matrix;
+use crate::data::{Matrix, all_finite};
 use crate::error::{Error, Result};
 use crate::kernel::{self, Gamma, Kernel, KernelRows};
 use crate::observe::Context;
@@ -244,7 +244,7 @@ fn fill_batches(streamed: &Streamed<'_>, rows: usize, symmetric: bool, context: 
         // A matrix of sets with themselves is symmetric: what lies left of the diagonal's panel is mirrored below.
         let panel = if symmetric { batch * BATCH / lanes } else { 0 };
         streamed.fill(batch * BATCH, panel, &mut slot);
-        Some(slot.chunks_exact(columns).all(|row| are_finite(&row[panel * lanes..])))
+        Some(slot.chunks_exact(columns).all(|row| all_finite(&row[panel * lanes..])))
     });
     drop(slots);
     if symmetric {
@@ -253,10 +253,6 @@ fn fill_batches(streamed: &Streamed<'_>, rows: usize, symmetric: bool, context: 
     all_done(&done)
 }
 
-/// Zero times a finite number is zero: a sum without branches, while the numbers are in cache.
-fn are_finite(values: &[f64]) -> bool {
-    values.iter().fold(0.0, |sum, v| sum + v * 0.0) == 0.0
-}
 
 fn all_done(done: &[Option<bool>]) -> Result<bool> {
     if done.contains(&None) {
@@ -381,7 +377,7 @@ impl Gathered {
                     }
                 }
             }
-            Some(are_finite(&made))
+            Some(all_finite(&made))
         });
         all_done(&done)
     }

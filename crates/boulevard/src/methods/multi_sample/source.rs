@@ -200,7 +200,7 @@ impl KernelSource for TupleKernel<'_, '_> {
             let rows = self.rows(self.base.double_base(), self.base.accuracy);
             let work = (self.len() * self.len()).saturating_mul(self.k << (self.k - 1));
             if self.len() <= SMALL && work <= MOST_AT_ONCE {
-                Box::new(GramRows::new(&rows, false, self.base.context.isa))
+                Box::new(GramRows::new(&rows, false, false, self.base.context.isa))
             } else {
                 Box::new(rows)
             }

@@ -77,7 +77,7 @@ impl KernelSource for SignedKernel<'_> {
         if self.double.get().is_none() {
             let signed = SignedRows { rows: Rows::Whole(self.inner.double()?), signs: self.signs, columns: self.signs.to_vec() };
             let rows: Box<dyn KernelRows<f64> + '_> =
-                if self.whole { Box::new(GramRows::new(&signed, false, self.isa)) } else { Box::new(signed) };
+                if self.whole { Box::new(GramRows::new(&signed, self.inner.symmetric(), false, self.isa)) } else { Box::new(signed) };
             // Two threads may both make it; the first one's stays.
             let _ = self.double.set(rows);
         }
