@@ -196,10 +196,15 @@ impl KernelRows<f64> for GramRows {
 
     fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
         let stride = sums.len() / outputs;
-        for (r, &row) in rows.iter().enumerate() {
-            let values = &self.row(row)[columns.clone()];
-            for (o, sums) in sums.chunks_exact_mut(stride).enumerate() {
-                sweep::add_scaled(self.isa, &mut sums[..values.len()], weights[o * rows.len() + r], values);
+        let values = |row: usize| &self.row(row)[columns.clone()];
+        for (o, sums) in sums.chunks_exact_mut(stride).enumerate() {
+            let (sums, weights) = (&mut sums[..columns.len()], &weights[o * rows.len()..(o + 1) * rows.len()]);
+            let ((fours, rest), (of_fours, of_rest)) = (rows.as_chunks::<4>(), weights.as_chunks::<4>());
+            for (four, factors) in fours.iter().zip(of_fours) {
+                sweep::add_scaled(self.isa, sums, *factors, four.map(values));
+            }
+            for (&row, &factor) in rest.iter().zip(of_rest) {
+                sweep::add_scaled(self.isa, sums, [factor], [values(row)]);
             }
         }
     }

@@ -263,19 +263,27 @@ pub fn partner<T: Real>(
     T::dispatch(isa, Partner { gradient, rules, first, diagonal, floor, found });
 }
 
-/// `to += factor * from`
-pub fn add_scaled(isa: Isa, to: &mut [f64], factor: f64, from: &[f64]) {
-    struct Add<'a> {
+/// `to += sum_k factors_k from_k`, slices of one length; several at a time share the visits of `to`.
+pub fn add_scaled<const N: usize>(isa: Isa, to: &mut [f64], factors: [f64; N], from: [&[f64]; N]) {
+    struct Add<'a, const N: usize> {
         to: &'a mut [f64],
-        factor: f64,
-        from: &'a [f64],
+        factors: [f64; N],
+        from: [&'a [f64]; N],
     }
-    impl Job<f64> for Add<'_> {
+    impl<const N: usize> Job<f64> for Add<'_, N> {
         type Output = ();
         #[inline(always)]
         fn run<S: Simd<f64>>(self, _: S) {
-            self.to.iter_mut().zip(self.from).for_each(|(to, from)| *to += self.factor * from);
+            let len = self.to.len();
+            let from = self.from.map(|from| &from[..len]);
+            for i in 0..len {
+                let mut sum = self.to[i];
+                for k in 0..N {
+                    sum += self.factors[k] * from[k][i];
+                }
+                self.to[i] = sum;
+            }
         }
     }
-    f64::dispatch(isa, Add { to, factor, from });
+    f64::dispatch(isa, Add { to, factors, from });
 }

@@ -52,7 +52,7 @@ pub(super) fn polish(
             point[i] += step;
         }
         for f in 0..free.len() {
-            sweep::add_scaled(Isa::detect(), &mut g, moves[f], rows.row(f));
+            sweep::add_scaled(Isa::detect(), &mut g, [moves[f]], [&rows.row(f)[..n]]);
         }
         // Fix what left its box, free what wants to leave its bound.
         let mut changed = false;

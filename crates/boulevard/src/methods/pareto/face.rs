@@ -138,6 +138,22 @@ fn full_row<'a>(rows: &'a dyn KernelRows<f64>, row: usize, n: usize, buffer: &'a
     buffer
 }
 
+/// Solves `L x = b` in place, rows of `L` so far apart: plain loops, compiled for every instruction set.
+struct Forward<'a>(&'a [f64], usize, &'a mut [f64]);
+
+impl Job<f64> for Forward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, _: S) {
+        let Forward(factor, stride, x) = self;
+        for i in 0..x.len() {
+            let row = &factor[i * stride..][..=i];
+            x[i] = (x[i] - linalg::dot(&row[..i], &x[..i])) / row[i];
+        }
+    }
+}
+
 impl Face {
     /// A new factor; `shift` is in units of the largest value.
     fn new(rows: &dyn KernelRows<f64>, free: &[usize], ridge: f64, shift: f64, point: &Point<'_>) -> Option<Self> {
@@ -208,10 +224,9 @@ impl Face {
         let (head, tail) = self.factor.split_at_mut(m * self.stride);
         let new = &mut tail[..=m];
         for f in 0..m {
-            let of_f = &head[f * self.stride..][..=f];
-            let value = row[self.members[f]] + if self.sides[f] == side { self.shift } else { -self.shift };
-            new[f] = (value - linalg::dot(&of_f[..f], &new[..f])) / of_f[f];
+            new[f] = row[self.members[f]] + if self.sides[f] == side { self.shift } else { -self.shift };
         }
+        f64::dispatch(Isa::detect(), Forward(head, self.stride, &mut new[..m]));
         let pivot = row[i] + self.shift + self.ridge - linalg::dot(&new[..m], &new[..m]);
         // Less than half the ridge is left where rounding has eaten it.
         if pivot.is_nan() || pivot < 0.5 * self.ridge {
@@ -294,14 +309,10 @@ impl Face {
         impl Job<f64> for Solve<'_> {
             type Output = ();
             #[inline(always)]
-            fn run<S: Simd<f64>>(self, _: S) {
+            fn run<S: Simd<f64>>(self, simd: S) {
                 let Solve(factor, stride, x) = self;
-                let m = x.len();
-                for i in 0..m {
-                    let row = &factor[i * stride..][..=i];
-                    x[i] = (x[i] - linalg::dot(&row[..i], &x[..i])) / row[i];
-                }
-                for i in (0..m).rev() {
+                Forward(factor, stride, x).run(simd);
+                for i in (0..x.len()).rev() {
                     let row = &factor[i * stride..][..=i];
                     let value = x[i] / row[i];
                     x[i] = value;

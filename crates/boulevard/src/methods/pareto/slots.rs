@@ -28,6 +28,9 @@ const PATIENCE: usize = 8;
 /// Slots after which the gradient is computed anew: followed from slot to slot, its rounding adds up.
 const REFRESH: usize = 25;
 
+/// Parts in which a sum is taken away from samples at their bounds: gradients change as it goes.
+const DRAIN_PARTS: usize = 4;
+
 /// What all slots of one machine share.
 pub(super) struct SlotTask<'a> {
     pub source: &'a dyn KernelSource,
@@ -195,7 +198,11 @@ impl<'a> SlotTask<'a> {
             let sum = spacing * (points - k) as f64;
             let (start, gradient) = match slots.as_slice() {
                 [] => (self.fill(&vec![1.0; n], sum), None),
-                [.., last] if k % REFRESH == 0 => (self.fill(&last.alpha, sum), None),
+                [.., last] if k % REFRESH == 0 => {
+                    let start = self.drain(last, sum)?.0;
+                    let gradient = self.product(&start)?;
+                    (start, Some(gradient))
+                }
                 [.., before, last] => self.extrapolate(before, last, sum)?,
                 [last] => {
                     let factor = sum / (spacing * (points - k + 1) as f64);
@@ -297,8 +304,7 @@ impl<'a> SlotTask<'a> {
         // The sum along the cut line falls, if not everywhere: bisect for a place where it is right.
         let (mut near, mut far) = (0.0, 8.0);
         if at(far).sum::<f64>() > sum {
-            let start = self.fill(&last.alpha, sum);
-            return Ok((start, None));
+            return self.drain(last, sum);
         }
         for _ in 0..60 {
             let middle = 0.5 * (near + far);
@@ -319,6 +325,42 @@ impl<'a> SlotTask<'a> {
         kernel.weigh(&rows, &steps, 1, 0..n, &mut sums);
         gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
         Ok((start, Some(gradient)))
+    }
+
+    /// A start for a smaller `sum` where the line through the last two solutions leads nowhere (nearly all samples at a bound): takes from
+    /// the samples with the steepest gradients, a part of the sum at a time, and follows the gradient. All others stay at their bounds.
+    fn drain(&self, last: &Slot, sum: f64) -> Result<(Vec<f64>, Option<Vec<f64>>)> {
+        let (mut alpha, mut gradient) = (last.alpha.clone(), last.gradient.clone());
+        let n = alpha.len();
+        let kernel = self.source.double()?;
+        let mut sums = vec![0.0; n.next_multiple_of(64)];
+        let total: f64 = alpha.iter().sum();
+        for part in 1..=DRAIN_PARTS {
+            let goal = total + (sum - total) * part as f64 / DRAIN_PARTS as f64;
+            let before = alpha.clone();
+            for side in 0..self.sides() {
+                let mut members: Vec<usize> = (0..n).filter(|&i| alpha[i] > 0.0 && self.side(i) == side).collect();
+                members.sort_by(|&i, &j| gradient[j].total_cmp(&gradient[i]).then(i.cmp(&j)));
+                let mut excess = members.iter().map(|&i| alpha[i]).sum::<f64>() - goal / self.sides() as f64;
+                for i in members {
+                    if excess <= 0.0 {
+                        break;
+                    }
+                    let step = excess.min(alpha[i]);
+                    alpha[i] -= step;
+                    excess -= step;
+                }
+            }
+            if part == DRAIN_PARTS {
+                self.settle(&mut alpha, sum);
+            }
+            let rows: Vec<usize> = (0..n).filter(|&i| alpha[i] != before[i]).collect();
+            let steps: Vec<f64> = rows.iter().map(|&i| alpha[i] - before[i]).collect();
+            sums.fill(0.0);
+            kernel.weigh(&rows, &steps, 1, 0..n, &mut sums);
+            gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
+        }
+        Ok((alpha, Some(gradient)))
     }
 
     /// Brings each side's sum to its share exactly, through as few samples as possible: those with most room.
