@@ -39,8 +39,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 fn tiny(file: &str) {
     let data = read(file);
-    let pieces: Vec<Dataset<'_>> =
-        (0..data.len() / TINY).map(|k| data.select(&(k * TINY..(k + 1) * TINY).collect::<Vec<_>>())).collect();
+    let pieces: Vec<Dataset<'_>> = (0..data.len() / TINY).map(|k| data.select(&(k * TINY..(k + 1) * TINY).collect::<Vec<_>>())).collect();
     let learner = Svc { kernel: Kernel::rbf(0.1), ..Default::default() };
     let mut times = Vec::new();
     for _ in 0..REPEATS {

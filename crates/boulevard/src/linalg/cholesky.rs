@@ -15,6 +15,7 @@ const BLOCK: usize = 32;
 pub fn cholesky(a: &mut [f64], n: usize) -> bool {
     let smallest = 1e-14 * (0..n).map(|i| a[i * n + i]).fold(0.0, f64::max);
     let mut inverse = [0.0; BLOCK * BLOCK];
+    let mut below_block = vec![0.0; n.saturating_sub(BLOCK) * BLOCK];
     for start in (0..n).step_by(BLOCK) {
         let end = (start + BLOCK).min(n);
         if !f64::dispatch(Isa::detect(), Factor { a, n, columns: start..end, smallest, inverse: &mut inverse }) {
@@ -25,29 +26,20 @@ pub fn cholesky(a: &mut [f64], n: usize) -> bool {
         if below == 0 {
             break;
         }
-        let (old, offset) = (copy_block(a, n, end, start, width), end * n + start);
-        for row in a[offset..].chunks_mut(n) {
-            row[..width].fill(0.0);
-        }
+        let offset = end * n + start;
+        let block = &mut below_block[..below * width];
+        block.fill(0.0);
         let shape = Shape { rows: below, columns: width, depth: width };
-        let right = View::new(&inverse, BLOCK).transposed();
-        add_product(&mut a[offset..], n, shape, 1.0, View::new(&old, width), right, Part::All);
-        let new = copy_block(a, n, end, start, width);
-        let (shape, left) = (Shape { rows: below, columns: below, depth: width }, View::new(&new, width));
+        add_product(block, width, shape, 1.0, View::new(&a[offset..], n), View::new(&inverse, BLOCK).transposed(), Part::All);
+        a[offset..].chunks_mut(n).zip(block.chunks_exact(width)).for_each(|(row, new)| row[..width].copy_from_slice(new));
+        let (shape, left) = (Shape { rows: below, columns: below, depth: width }, View::new(block, width));
         add_product(&mut a[end * n + end..], n, shape, -1.0, left, left.transposed(), Part::Lower);
     }
     true
 }
 
-/// The rows from `top` of the columns from `start`, `width` of them.
-fn copy_block(a: &[f64], n: usize, top: usize, start: usize, width: usize) -> Vec<f64> {
-    let mut block = Vec::with_capacity((n - top) * width);
-    (top..n).for_each(|i| block.extend_from_slice(&a[i * n + start..][..width]));
-    block
-}
-
-/// Factors the diagonal block of some columns and inverts the factor: plain loops over whole rows of a block of fixed size, compiled for
-/// every instruction set. Shorter blocks are filled up with the identity.
+/// Factors the diagonal block of some columns and inverts the factor: plain loops, compiled for every instruction set. Updating whole rows
+/// of a block of fixed size instead of taking inner products was slower.
 struct Factor<'a> {
     a: &'a mut [f64],
     n: usize,
@@ -62,59 +54,36 @@ impl Job<f64> for Factor<'_> {
     #[inline(always)]
     fn run<S: Simd<f64>>(self, _: S) -> bool {
         let Range { start, end } = self.columns;
-        // The transposed factor: row `j` of `upper` is column `j` of L, so that updates run along rows.
-        let mut upper = [[0.0; BLOCK]; BLOCK];
-        for j in 0..BLOCK {
-            upper[j][j] = 1.0;
-        }
-        for i in start..end {
-            let row = &self.a[i * self.n + start..=i * self.n + i];
-            row.iter().enumerate().for_each(|(j, value)| upper[j][i - start] = *value);
-        }
-        for j in 0..end - start {
-            let (head, tail) = upper.split_at_mut(j + 1);
-            let row = &mut head[j];
-            let pivot = row[j];
+        for j in start..end {
+            let (head, tail) = self.a.split_at_mut((j + 1) * self.n);
+            let row_j = &mut head[j * self.n..];
+            let pivot = row_j[j] - dot(&row_j[start..j], &row_j[start..j]);
             if pivot.is_nan() || pivot <= self.smallest {
                 return false;
             }
             let root = pivot.sqrt();
-            let inverse = 1.0 / root;
-            row.iter_mut().for_each(|value| *value *= inverse);
-            row[j] = root;
-            for (i, other) in tail.iter_mut().enumerate() {
-                let factor = row[j + 1 + i];
-                let from = (j + 1 + i) / 8;
-                subtract(&mut other.as_chunks_mut::<8>().0[from..], factor, &row.as_chunks::<8>().0[from..]);
+            row_j[j] = root;
+            let (row_j, inverse) = (&row_j[start..j], 1.0 / root);
+            for row in tail.chunks_exact_mut(self.n).take(end - j - 1) {
+                row[j] = (row[j] - dot(&row[start..j], row_j)) * inverse;
             }
-        }
-        for i in start..end {
-            let row = &mut self.a[i * self.n + start..=i * self.n + i];
-            row.iter_mut().enumerate().for_each(|(j, value)| *value = upper[j][i - start]);
         }
         // Row `i` of the inverse: the unit row minus the rows above, times L's values.
         let inverse = self.inverse.as_chunks_mut::<BLOCK>().0;
-        for i in 0..BLOCK {
+        for i in 0..end - start {
+            let row = &self.a[(start + i) * self.n + start..][..=i];
             let (above, own) = inverse.split_at_mut(i);
             let own = &mut own[0];
             own.fill(0.0);
-            own[i] = 1.0;
             for (k, above) in above.iter().enumerate() {
-                let to = k / 8 + 1;
-                subtract(&mut own.as_chunks_mut::<8>().0[..to], upper[k][i], &above.as_chunks::<8>().0[..to]);
+                let value = row[k];
+                own[..=k].iter_mut().zip(above).for_each(|(own, above)| *own -= value * above);
             }
-            let scale = 1.0 / upper[i][i];
-            own.iter_mut().for_each(|own| *own *= scale);
+            own[i] = 1.0;
+            let scale = 1.0 / row[i];
+            own[..=i].iter_mut().for_each(|own| *own *= scale);
         }
         true
-    }
-}
-
-/// `to -= factor * from`, eight at a time.
-#[inline(always)]
-fn subtract(to: &mut [[f64; 8]], factor: f64, from: &[[f64; 8]]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        (0..8).for_each(|k| to[k] -= factor * from[k]);
     }
 }
 

@@ -253,7 +253,6 @@ fn fill_batches(streamed: &Streamed<'_>, rows: usize, symmetric: bool, context: 
     all_done(&done)
 }
 
-
 fn all_done(done: &[Option<bool>]) -> Result<bool> {
     if done.contains(&None) {
         return Err(Error::data("the set kernel was stopped before it was complete"));

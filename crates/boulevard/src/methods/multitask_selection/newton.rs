@@ -369,7 +369,11 @@ impl Block {
             let mut out = vector::room(active.len() * active.len());
             for (k, (to, &i)) in out.chunks_exact_mut(active.len()).zip(active).enumerate() {
                 let (row, left) = (&gram[i * n..(i + 1) * n], roots[k]);
-                to.iter_mut().zip(&active[..=k]).zip(roots).for_each(|((to, &j), right)| *to = row[j] * left * right);
+                if active.len() == n {
+                    to[..=k].iter_mut().zip(row).zip(roots).for_each(|((to, value), right)| *to = value * left * right);
+                } else {
+                    to.iter_mut().zip(&active[..=k]).zip(roots).for_each(|((to, &j), right)| *to = row[j] * left * right);
+                }
             }
             out
         })

@@ -19,7 +19,11 @@ pub(super) struct Table {
 
 enum Kind {
     /// Padded rows, and their transpose when first asked for.
-    Features { x: Vec<f64>, stride: usize, columns: OnceLock<Vec<f64>> },
+    Features {
+        x: Vec<f64>,
+        stride: usize,
+        columns: OnceLock<Vec<f64>>,
+    },
     Kernels(Vec<Gram>),
 }
 

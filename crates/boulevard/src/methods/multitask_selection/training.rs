@@ -4,7 +4,7 @@ use super::learner::{MultiTaskSelection, Select};
 use super::problem::Task;
 use super::table::Table;
 use super::tasks::TaskSet;
-use crate::data::Matrix;
+use crate::data::{Matrix, all_finite};
 use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
 use crate::linalg::{self, Part, Shape, View};
@@ -140,8 +140,9 @@ impl Products {
         let mut values = dense_values(x);
         let mut mean = vec![0.0; d];
         for row in values.chunks_exact(d) {
-            mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value / n as f64);
+            mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value);
         }
+        mean.iter_mut().for_each(|mean| *mean /= n as f64);
         // <x_i, x_j> = <c_i, c_j> + (a_i + a_j), a_i = <c_i, mean> + |mean|^2 / 2
         let half = 0.5 * linalg::dot(&mean, &mean);
         let mut along = Vec::with_capacity(n);
@@ -195,7 +196,7 @@ fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products
             row.iter_mut().zip(&norms).for_each(|(to, other)| *to *= norms[i] * other);
         }
     }
-    gram.iter().all(|value| value.is_finite()).then_some(gram)
+    all_finite(&gram).then_some(gram)
 }
 
 /// The whole kernel matrix of a table.
