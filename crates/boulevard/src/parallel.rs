@@ -4,7 +4,7 @@
 //! With `simd/vector.rs` this is all the `unsafe` code of the crate.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,7 @@ const KEEP_ALONE: [usize; 2] = [8, 1024];
 
 /// Whether splitting pays, found out by measuring: on a machine whose cores are busy with other things it may not.
 struct Pace {
+    threads: usize,
     split: bool,
     rounds: usize,
     start: Instant,
@@ -64,8 +65,8 @@ struct Pace {
 }
 
 impl Pace {
-    fn new() -> Self {
-        Self { split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP_ALONE[0] }
+    fn new(threads: usize) -> Self {
+        Self { threads, split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP_ALONE[0] }
     }
 
     /// Called after every round.
@@ -91,11 +92,31 @@ impl Pace {
                 (self.alone, self.left, self.keep) = (None, KEEP_SPLIT, KEEP_ALONE[0]);
             }
             (true, 0) => (self.split, self.alone) = (false, None),
+            // Every core is taken: a helper would lose its own in the middle of a part, and everybody would wait for it.
+            (false, 0) if crowded(self.threads) => self.left = KEEP_ALONE[0],
             // Time one window alone, then try to split.
             (false, 0) => (self.split, self.alone) = (true, Some(elapsed)),
             _ => self.left -= 1,
         }
     }
+}
+
+/// Whether fewer cores than `threads` are free of other work at this moment; `false` where the system does not say.
+fn crowded(threads: usize) -> bool {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| std::fs::read_to_string("/sys/devices/system/cpu/online").map_or(usize::MAX, |text| listed(&text)));
+    // "0.20 0.18 0.12 1/80 11206": the fourth word begins with the number of tasks that run or want to, the caller among them.
+    let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split([' ', '/']).nth(3)?.parse::<usize>().ok());
+    running.is_some_and(|running| running.saturating_sub(1).saturating_add(threads) > cores)
+}
+
+/// How many numbers a list such as `0-3,8` names.
+fn listed(text: &str) -> usize {
+    let count = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?)? + 1)
+    };
+    text.trim().split(',').map(count).sum::<Option<usize>>().unwrap_or(usize::MAX)
 }
 
 struct Shared {
@@ -167,7 +188,8 @@ impl Crew {
             }
         }
         let handles = helpers.iter().map(|helper| helper.thread().clone()).collect();
-        Self { shared, helpers, handles, round: 0, pace: Pace::new() }
+        let pace = Pace::new(helpers.len() + 1);
+        Self { shared, helpers, handles, round: 0, pace }
     }
 
     /// Threads in the crew.
@@ -311,6 +333,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lists_of_cores_are_counted() {
+        assert_eq!([listed("0\n"), listed("0-1"), listed("0-3,8"), listed("2,4-5\n")], [1, 2, 5, 3]);
+        assert_eq!([listed(""), listed("3-1"), listed("many")], [usize::MAX; 3], "what is not understood hinders nobody");
     }
 
     #[test]

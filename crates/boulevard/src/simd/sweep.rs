@@ -52,25 +52,31 @@ impl<T: Real> Candidates<T> {
         usize::try_from(self.best).ok().map(|sample| (self.best_value, sample))
     }
 
-    /// Compares the lanes. Plain loops, which the compiler vectorises where this is inlined.
+    /// Compares the lanes, halves against halves: short chains of plain loops, which the compiler vectorises where this is inlined.
     #[inline(always)]
     fn reduce(&mut self, lanes: usize, better: impl Fn(T, T) -> bool) {
         self.lanes = lanes;
-        let (values, blocks) = (&self.values[..lanes], &self.blocks[..lanes]);
-        let mut best = values[0];
-        for &value in values {
-            best = if better(value, best) { value } else { best };
+        let mut values = self.values;
+        // Sample numbers as floating point numbers too: exact below 2^24 in single precision, which is as far as the solver uses it. A
+        // lane without a candidate has block -1 and so a negative number.
+        let mut samples = self.blocks;
+        let width = T::from_f64(lanes as f64);
+        for lane in 0..lanes {
+            samples[lane] = samples[lane].mul_add(width, T::from_f64(lane as f64));
         }
-        // Sample numbers as floating point numbers too: exact below 2^24 in single precision, which is as far as the solver uses it.
-        let (mut sample, none) = (T::from_f64(-1.0), T::from_f64(-1.0));
-        for (lane, (&value, &block)) in values.iter().zip(blocks).enumerate() {
-            let here = block.mul_add(T::from_f64(lanes as f64), T::from_f64(lane as f64));
-            // A lane without a candidate has block -1 and so a negative number.
-            let here = if value == best { here } else { none };
-            sample = if here > sample { here } else { sample };
+        let mut half = lanes / 2;
+        while half > 0 {
+            for i in 0..half {
+                let (value, other) = (values[i], values[i + half]);
+                let (sample, theirs) = (samples[i], samples[i + half]);
+                let tied = if theirs > sample { theirs } else { sample };
+                let (winner, number) = if better(other, value) { (other, theirs) } else { (value, sample) };
+                values[i] = winner;
+                samples[i] = if other == value { tied } else { number };
+            }
+            half /= 2;
         }
-        let sample = sample.to_f64() as i64;
-        (self.best_value, self.best) = (best, sample);
+        (self.best_value, self.best) = (values[0], samples[0].to_f64() as i64);
     }
 }
 
@@ -158,7 +164,14 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
             found.up.reduce(S::LANES, |a, b| a < b);
             let mut lows = [T::default(); MOST_LANES];
             simd.store(low, &mut lows);
-            found.low = lows[..S::LANES].iter().copied().fold(lows[0], |a, b| if b > a { b } else { a });
+            let mut half = S::LANES / 2;
+            while half > 0 {
+                for i in 0..half {
+                    lows[i] = if lows[i + half] > lows[i] { lows[i + half] } else { lows[i] };
+                }
+                half /= 2;
+            }
+            found.low = lows[0];
         }
     }
     T::dispatch(isa, Update { gradient, rules, steps, rows, found });
