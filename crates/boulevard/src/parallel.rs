@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Runs `work(i)` for every `i` in `0..count` on up to `threads` threads; results come back in order.
 pub fn map<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    let threads = threads.min(count).max(1);
+    // A thread whose core is taken keeps the others waiting for its last piece.
+    let threads = if threads > 1 && count > 1 { threads.min(count).min(free_cores()) } else { 1 };
     if threads == 1 {
         return (0..count).map(work).collect();
     }
@@ -53,7 +54,6 @@ const KEEP_ALONE: [usize; 2] = [8, 1024];
 
 /// Whether splitting pays, found out by measuring: on a machine whose cores are busy with other things it may not.
 struct Pace {
-    threads: usize,
     split: bool,
     rounds: usize,
     start: Instant,
@@ -65,8 +65,8 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(threads: usize) -> Self {
-        Self { threads, split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP_ALONE[0] }
+    fn new() -> Self {
+        Self { split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP_ALONE[0] }
     }
 
     /// Called after every round.
@@ -93,7 +93,7 @@ impl Pace {
             }
             (true, 0) => (self.split, self.alone) = (false, None),
             // Every core is taken: a helper would lose its own in the middle of a part, and everybody would wait for it.
-            (false, 0) if crowded(self.threads) => self.left = KEEP_ALONE[0],
+            (false, 0) if free_cores() < 2 => self.left = KEEP_ALONE[0],
             // Time one window alone, then try to split.
             (false, 0) => (self.split, self.alone) = (true, Some(elapsed)),
             _ => self.left -= 1,
@@ -101,13 +101,24 @@ impl Pace {
     }
 }
 
-/// Whether fewer cores than `threads` are free of other work at this moment; `false` where the system does not say.
-fn crowded(threads: usize) -> bool {
+/// Cores free of other work, the caller's own among them; very many where the system does not say.
+pub(crate) fn free_cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
+    /// What only flickers up (the system's own short tasks) is gone at one of the next looks.
+    const LOOKS: usize = 3;
     let cores = *CORES.get_or_init(|| std::fs::read_to_string("/sys/devices/system/cpu/online").map_or(usize::MAX, |text| listed(&text)));
-    // "0.20 0.18 0.12 1/80 11206": the fourth word begins with the number of tasks that run or want to, the caller among them.
-    let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split([' ', '/']).nth(3)?.parse::<usize>().ok());
-    running.is_some_and(|running| running.saturating_sub(1).saturating_add(threads) > cores)
+    let mut free = 1;
+    for _ in 0..LOOKS {
+        // "0.20 0.18 0.12 1/80 11206": the fourth word begins with the number of tasks that run or want to, the caller among them.
+        let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split([' ', '/']).nth(3)?.parse::<usize>().ok());
+        let Some(running) = running else { return usize::MAX };
+        free = free.max(cores.saturating_sub(running.saturating_sub(1)));
+        if free >= cores {
+            break;
+        }
+        std::thread::sleep(Duration::from_micros(20));
+    }
+    free
 }
 
 /// How many numbers a list such as `0-3,8` names.
@@ -188,8 +199,7 @@ impl Crew {
             }
         }
         let handles = helpers.iter().map(|helper| helper.thread().clone()).collect();
-        let pace = Pace::new(helpers.len() + 1);
-        Self { shared, helpers, handles, round: 0, pace }
+        Self { shared, helpers, handles, round: 0, pace: Pace::new() }
     }
 
     /// Threads in the crew.

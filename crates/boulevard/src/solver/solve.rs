@@ -57,7 +57,8 @@ impl<'a> Solver<'a> {
             }
             cache = cache.min(allowed - fixed);
         }
-        let threads = if n < 1000 { 1 } else { context.threads };
+        // Cores that others hold are left to them.
+        let threads = if n < 1000 || context.threads == 1 { 1 } else { context.threads.min(parallel::free_cores()) };
         Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })
     }
 
