@@ -40,13 +40,18 @@ pub(super) fn polish(
     let mut rows = Rows::new(source, n)?;
     let mut point = b.clone();
     let mut free = free_set(problem, &point);
+    // Followed through the steps of a small problem it is exact enough to start from; what is kept at the end is computed anew.
+    let mut known = Some(gradient.clone());
     let largest = diagonal.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
     for _ in 0..MOST_ROUNDS {
         if free.is_empty() || free.len() > MOST_FREE {
             break;
         }
         rows.load(&free);
-        let mut g = rows.gradient(problem, &point)?;
+        let mut g = match known.take() {
+            Some(gradient) => gradient,
+            None => rows.gradient(problem, &point)?,
+        };
         let Some((moves, offsets)) = solve_free(problem, &rows, &free, &point, &g, b, 1e-11 * largest) else { break };
         for (&i, step) in free.iter().zip(&moves) {
             point[i] += step;
