@@ -1,7 +1,7 @@
 //! Threads that live as long as one fit: coarse tasks, and a crew for passes of a few microseconds.
 //!
 //! Nothing outlives the call that made it (a process may fork at any time), and nothing depends on which thread does which part.
-//! With `simd/vector.rs` and `simd/pages.rs` this is all the `unsafe` code of the crate.
+//! With `simd/vector.rs` this is all the `unsafe` code of the crate.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Runs `work(i)` for every `i` in `0..count` on up to `threads` threads; results come back in order.
 pub fn map<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     // A thread whose core is taken keeps the others waiting for its last piece.
-    let threads = if threads > 1 && count > 1 { threads.min(count).min(free_cores()) } else { 1 };
+    let threads = if threads > 1 && count > 1 { threads.min(count).min(free_cores(1)) } else { 1 };
     if threads == 1 {
         return (0..count).map(work).collect();
     }
@@ -93,7 +93,7 @@ impl Pace {
             }
             (true, 0) => (self.split, self.alone) = (false, None),
             // Every core is taken: a helper would lose its own in the middle of a part, and everybody would wait for it.
-            (false, 0) if free_cores() < 2 => self.left = KEEP_ALONE[0],
+            (false, 0) if free_cores(1) < 2 => self.left = KEEP_ALONE[0],
             // Time one window alone, then try to split.
             (false, 0) => (self.split, self.alone) = (true, Some(elapsed)),
             _ => self.left -= 1,
@@ -101,14 +101,16 @@ impl Pace {
     }
 }
 
-/// Cores free of other work, the caller's own among them; very many where the system does not say.
-pub(crate) fn free_cores() -> usize {
+/// Cores free of other work, the caller's own among them; very many where the system does not say. What only flickers up is gone at one of
+/// the next `looks`, which take half a millisecond each.
+pub(crate) fn free_cores(looks: usize) -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
-    /// What only flickers up (the system's own short tasks) is gone at one of the next looks.
-    const LOOKS: usize = 3;
     let cores = *CORES.get_or_init(|| std::fs::read_to_string("/sys/devices/system/cpu/online").map_or(usize::MAX, |text| listed(&text)));
     let mut free = 1;
-    for _ in 0..LOOKS {
+    for look in 0..looks {
+        if look > 0 {
+            std::thread::sleep(Duration::from_micros(400));
+        }
         // "0.20 0.18 0.12 1/80 11206": the fourth word begins with the number of tasks that run or want to, the caller among them.
         let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split([' ', '/']).nth(3)?.parse::<usize>().ok());
         let Some(running) = running else { return usize::MAX };
@@ -116,7 +118,6 @@ pub(crate) fn free_cores() -> usize {
         if free >= cores {
             break;
         }
-        std::thread::sleep(Duration::from_micros(20));
     }
     free
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::rows::KernelRows;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
-use crate::simd::{Isa, Real, pages, sweep};
+use crate::simd::{Isa, Real, sweep};
 
 /// A matrix of kernel values that is already there.
 pub(super) struct GivenRows<'a> {
@@ -153,10 +153,6 @@ impl GramRows {
         let width = columns.next_multiple_of(lanes);
         // Every value is written below, padding too where tiles write it; what it holds before is finite.
         let mut values = SPARE.take();
-        if values.capacity() < rows * width {
-            values = vec![0.0; rows * width];
-            pages::ask_for_large(&mut values);
-        }
         values.resize(rows * width, 0.0);
         let order: Vec<usize> = (0..rows).collect();
         if symmetric {

@@ -3,7 +3,6 @@
 //! [`tile`] computes blocks of kernel values, [`sweep`] the solver's passes over all samples. Both are safe code over the vectors of
 //! `vector.rs`, compiled once for each instruction set.
 
-pub mod pages;
 pub mod sweep;
 #[cfg(test)]
 mod tests;
