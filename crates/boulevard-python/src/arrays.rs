@@ -55,14 +55,21 @@ impl<'py> Table<'py> {
 
 /// Numbers that are not negative, from an `int32` or `int64` array.
 pub fn counts(array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    let negative = || PyValueError::new_err("indices must not be negative");
-    if let Ok(array) = array.extract::<PyReadonlyArray1<'_, i32>>() {
+    fn read<T: numpy::Element + Copy + PartialOrd + Default>(
+        array: &PyReadonlyArray1<'_, T>,
+        to: impl Fn(T) -> usize,
+    ) -> PyResult<Vec<usize>> {
         let array = array.as_array();
-        return if array.iter().any(|&v| v < 0) { Err(negative()) } else { Ok(array.iter().map(|&v| v as usize).collect()) };
+        if array.iter().any(|&value| value < T::default()) {
+            return Err(PyValueError::new_err("indices must not be negative"));
+        }
+        Ok(array.iter().map(|&value| to(value)).collect())
+    }
+    if let Ok(array) = array.extract::<PyReadonlyArray1<'_, i32>>() {
+        return read(&array, |value| value as usize);
     }
     let array = array.extract::<PyReadonlyArray1<'_, i64>>().map_err(|_| PyTypeError::new_err("indices must be int32 or int64"))?;
-    let array = array.as_array();
-    if array.iter().any(|&v| v < 0) { Err(negative()) } else { Ok(array.iter().map(|&v| v as usize).collect()) }
+    read(&array, |value| value as usize)
 }
 
 /// Numbers from a `float64` or `float32` array.

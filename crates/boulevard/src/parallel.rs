@@ -105,7 +105,15 @@ impl Pace {
 /// the next `looks`, which take half a millisecond each.
 pub(crate) fn free_cores(looks: usize) -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
-    let cores = *CORES.get_or_init(|| std::fs::read_to_string("/sys/devices/system/cpu/online").map_or(usize::MAX, |text| listed(&text)));
+    let cores = *CORES.get_or_init(|| match std::fs::read_to_string("/sys/devices/system/cpu/online") {
+        // For machines whose numbers mislead, and for tests, which want their threads whatever else runs.
+        _ if std::env::var_os("BOULEVARD_IGNORE_LOAD").is_some() => usize::MAX,
+        Ok(text) => listed(&text),
+        Err(_) => usize::MAX,
+    });
+    if cores == usize::MAX {
+        return cores;
+    }
     let mut free = 1;
     for look in 0..looks {
         if look > 0 {

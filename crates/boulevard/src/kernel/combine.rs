@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::rows::KernelRows;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
+use crate::linalg;
 use crate::simd::{Isa, Real, sweep};
 
 /// A matrix of kernel values that is already there.
@@ -124,26 +125,6 @@ pub(crate) struct GramRows {
     accuracy: f64,
 }
 
-/// Copies the lower triangle of the first `n` columns to the upper one, square by square: rows read crosswise stay in the nearest cache.
-fn mirror(values: &mut [f64], n: usize, width: usize) {
-    const SIDE: usize = 8;
-    for top in (0..n).step_by(SIDE) {
-        for left in (0..=top).step_by(SIDE) {
-            let mut square = [[0.0; SIDE]; SIDE];
-            let height = SIDE.min(n - top);
-            for (r, to) in square.iter_mut().take(height).enumerate() {
-                to.copy_from_slice(&values[(top + r) * width + left..][..SIDE]);
-            }
-            for c in 0..SIDE.min(n - left) {
-                let row = &mut values[(left + c) * width + top..][..height];
-                // On the diagonal only what lies above it.
-                let from = if left == top { c + 1 } else { 0 };
-                row.iter_mut().enumerate().skip(from).for_each(|(r, to)| *to = square[r][c]);
-            }
-        }
-    }
-}
-
 impl GramRows {
     /// Evaluates all of `kernel`, rounded to single precision if asked. Of a matrix that is symmetric by its formula only the lower triangle
     /// is computed; one that was given is taken as it is.
@@ -160,7 +141,7 @@ impl GramRows {
                 let end = block[block.len() - 1] + 1;
                 kernel.fill(block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>());
             }
-            mirror(&mut values, rows, width);
+            linalg::mirror(&mut values, rows, width);
         } else {
             kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
         }

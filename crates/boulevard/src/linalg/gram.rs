@@ -43,19 +43,19 @@ pub fn weighted_gram(
     for sum in sums {
         total.iter_mut().zip(sum).for_each(|(total, value)| *total += value);
     }
-    mirror(&mut total, columns);
+    mirror(&mut total, columns, columns);
     total
 }
 
-/// Copies the lower triangle to the upper one.
-pub fn mirror(a: &mut [f64], n: usize) {
+/// Copies the lower triangle of an `n x n` matrix to the upper one; rows are `step` apart.
+pub fn mirror(a: &mut [f64], n: usize, step: usize) {
     // Square by square, so that the lines read crosswise stay in the nearest cache.
     const SIDE: usize = 16;
     for top in (0..n).step_by(SIDE) {
         for left in (top..n).step_by(SIDE) {
             for i in top..(top + SIDE).min(n) {
                 for j in left.max(i + 1)..(left + SIDE).min(n) {
-                    a[i * n + j] = a[j * n + i];
+                    a[i * step + j] = a[j * step + i];
                 }
             }
         }

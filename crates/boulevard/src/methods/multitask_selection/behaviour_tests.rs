@@ -55,6 +55,19 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
+fn samples_that_do_not_count_have_multipliers_of_exactly_zero() {
+    for (select, tolerance) in [(Select::Features, 1e-6), (Select::Features, 1e-9), (Select::Kernels, 1e-6)] {
+        let learner =
+            MultiTaskSelection { select, kernels: vec![Kernel::Linear, Kernel::rbf(0.02)], c: 10.0, tolerance, ..Default::default() };
+        let model = learner.fit_tasks(&tasks(7, 1, 200, 6, true), &Context::default()).unwrap();
+        let (zeros, tiny) =
+            (model.coefficients[0].iter().filter(|a| **a == 0.0).count(), model.coefficients[0].iter().filter(|a| a.abs() < 1e-9).count());
+        assert!(zeros > 20 && zeros == tiny, "{select:?} at {tolerance}: {zeros} zeros, {tiny} below 1e-9");
+        assert!(model.report.gap <= tolerance);
+    }
+}
+
+#[test]
 fn a_path_agrees_with_single_fits_and_own_switches_with_single_tasks() {
     let set = tasks(2, 3, 30, 8, true);
     let learner = MultiTaskSelection { tolerance: 1e-10, ..Default::default() };

@@ -18,6 +18,9 @@ const BOUNDARY: f64 = 0.995;
 /// Starting value of the lower partners.
 const START: f64 = 5.0;
 
+/// A multiplier this much smaller than its partner is zero at the solution.
+const VANISHING: f64 = 1e-3;
+
 /// Multipliers of one task: `sides` per sample.
 #[derive(Clone)]
 struct Multipliers {
@@ -125,6 +128,21 @@ impl<'a> Interior<'a> {
     /// Where weights and biases are.
     pub fn point(&self) -> &Point {
         &self.point
+    }
+
+    /// The point with exact zeros: an interior point leaves a little of every multiplier, however sure its partner says that it vanishes.
+    pub fn with_zeros(&self) -> Certificate {
+        let problem = self.problem;
+        let alpha = self
+            .multipliers
+            .iter()
+            .zip(problem.tasks)
+            .map(|(of, task)| {
+                let v: Vec<f64> = of.v.iter().zip(&of.z).map(|(&v, &z)| if v < VANISHING * z { 0.0 } else { v }).collect();
+                problem.signed(&task.y, &v)
+            })
+            .collect();
+        problem.certify(alpha, &self.point.bias)
     }
 
     fn certify(&self) -> Certificate {

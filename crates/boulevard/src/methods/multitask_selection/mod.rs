@@ -23,7 +23,8 @@
 //! 1. Tables are padded (features) or become kernel matrices, which are checked to be positive semi-definite (`training.rs`).
 //! 2. Small problems and kernels: a primal-dual interior point method, 10 to 30 steps (`interior.rs`).
 //! 3. Large tables of features: reweighted coordinate ascent to a rough solution (`ascent.rs`).
-//! 4. Either way Newton's method on the primal ends it (`descent.rs`), with exact zeros and a gap at rounding if that is asked for.
+//! 4. Newton's method on the primal (`descent.rs`) ends it where ascent began or a tight tolerance is asked for, with a gap at rounding.
+//!    Multipliers that vanish are exact zeros either way.
 //! 5. If one of them stalls, another takes over (`solve.rs`).
 //!
 //! # Cost

@@ -2,7 +2,7 @@
 //!
 //! | problem | route |
 //! |---|---|
-//! | kernels, small tables | interior point to a rough gap, Newton's method to the tolerance |
+//! | kernels, small tables | interior point to the tolerance, where that is tight Newton's method from 1e-6 on |
 //! | large tables of features | coordinate ascent to a rough gap, Newton's method to the tolerance |
 //! | a neighbour on a path is solved | Newton's method from its weights |
 //!
@@ -177,8 +177,15 @@ impl Run<'_, '_> {
             let gap = certificate.relative();
             self.keep(certificate);
             match stop {
-                // What is asked for is reached. A tight tolerance gets the few Newton steps to rounding all the same.
-                Some(StopReason::Converged) if gap <= self.limits.tolerance && self.limits.tolerance >= ROUGH => return stop,
+                Some(StopReason::Converged) if gap <= self.limits.tolerance && self.limits.tolerance >= ROUGH => {
+                    // What is asked for is reached, if it still is without the multipliers that vanish. A tight tolerance gets the few
+                    // Newton steps to rounding in any case.
+                    let cleared = interior.with_zeros();
+                    if cleared.relative() <= self.limits.tolerance {
+                        self.best = Some(cleared);
+                        return stop;
+                    }
+                }
                 Some(StopReason::Converged) => {}
                 Some(StopReason::MaxIterations) | None if self.steps < self.limits.steps => {
                     // Out of steps, or no step possible: Newton's method may still finish from here.

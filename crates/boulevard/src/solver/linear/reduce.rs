@@ -93,7 +93,7 @@ fn kernel_matrix(table: &Table<'_>) -> Vec<f64> {
         let view = View::new(&strip, width);
         add_product(&mut kernel, n, Shape { rows: n, columns: n, depth: width }, 1.0, view, view.transposed(), Part::Lower);
     }
-    mirror(&mut kernel, n);
+    mirror(&mut kernel, n, n);
     kernel
 }
 

@@ -182,7 +182,7 @@ impl<'a> Table<'a> {
                 row[..=place].iter().for_each(|&(k, b)| line[k] += h * a * b);
             }
         }
-        crate::linalg::mirror(&mut gram, size);
+        crate::linalg::mirror(&mut gram, size, size);
         gram
     }
 
