@@ -21,7 +21,8 @@ from ._linear import LinearSVC, LinearSVR
 from ._one_class import OneClassSVM
 from ._pareto import ParetoSVC
 from ._regression import SVR, NuSVR
-from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor, selection_path, selection_search, transfer_report
+from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor
+from ._selection_tools import selection_path, selection_search, transfer_report
 
 __all__ = [
     "SVC",
