@@ -1,7 +1,7 @@
 //! Threads that live as long as one fit: coarse tasks, and a crew for passes of a few microseconds.
 //!
 //! Nothing outlives the call that made it (a process may fork at any time), and nothing depends on which thread does which part.
-//! With `simd/vector.rs` this is all the `unsafe` code of the crate.
+//! One of three files with `unsafe` code (docs/architecture.md).
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};

@@ -106,44 +106,95 @@ impl<T: Real> Default for Extremes<T> {
     }
 }
 
-/// `gradient += step_a row_a + step_b row_b`, then `found` holds the extremes of the new gradient.
-pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps: [T; 2], rows: [&[T]; 2], found: &mut Extremes<T>) {
+/// A move of the gradient along two rows `a` and `b`.
+#[derive(Clone, Copy, Debug)]
+pub enum Motion<T> {
+    /// `gradient += step_a a + step_b b`
+    Pair([T; 2]),
+    /// The same with opposite steps, and `trail = a - b`
+    Begin(T),
+    /// `trail = a - b - share trail`, then `gradient += step trail`
+    Follow {
+        /// The step along the new trail.
+        step: T,
+        /// How much of the old trail is taken out of the new one.
+        share: T,
+    },
+}
+
+/// Moves `gradient`, then `found` holds its extremes. `trail` is the product of the kernel with the last direction.
+pub fn update<T: Real>(
+    isa: Isa,
+    gradient: &mut [T],
+    trail: &mut [T],
+    rules: Rules<'_, T>,
+    motion: Motion<T>,
+    rows: [&[T]; 2],
+    found: &mut Extremes<T>,
+) {
     struct Update<'a, T: Real> {
         gradient: &'a mut [T],
+        trail: &'a mut [T],
         rules: Rules<'a, T>,
-        steps: [T; 2],
+        motion: Motion<T>,
         rows: [&'a [T]; 2],
         found: &'a mut Extremes<T>,
     }
+    const PAIR: u8 = 0;
+    const BEGIN: u8 = 1;
+    const FOLLOW: u8 = 2;
     impl<T: Real> Job<T> for Update<'_, T> {
         type Output = ();
         #[inline(always)]
         fn run<S: Simd<T>>(self, simd: S) {
-            if self.rules.kink == T::default() { self.go::<S, false>(simd) } else { self.go::<S, true>(simd) }
+            match (self.rules.kink == T::default(), self.motion) {
+                (true, Motion::Pair(_)) => self.go::<S, false, PAIR>(simd),
+                (true, Motion::Begin(_)) => self.go::<S, false, BEGIN>(simd),
+                (true, Motion::Follow { .. }) => self.go::<S, false, FOLLOW>(simd),
+                (false, Motion::Pair(_)) => self.go::<S, true, PAIR>(simd),
+                (false, Motion::Begin(_)) => self.go::<S, true, BEGIN>(simd),
+                (false, Motion::Follow { .. }) => self.go::<S, true, FOLLOW>(simd),
+            }
         }
     }
     impl<T: Real> Update<'_, T> {
         #[inline(always)]
-        fn go<S: Simd<T>, const KINK: bool>(self, simd: S) {
-            let Self { gradient, rules, steps, rows, found } = self;
+        fn go<S: Simd<T>, const KINK: bool, const MOTION: u8>(self, simd: S) {
+            let Self { gradient, trail, rules, motion, rows, found } = self;
+            let negative = |value: T| T::from_f64(-value.to_f64());
+            let (step_a, step_b) = match motion {
+                Motion::Pair([a, b]) => (a, b),
+                Motion::Begin(step) => (step, negative(step)),
+                Motion::Follow { step, share } => (step, negative(share)),
+            };
             let infinity = simd.splat(T::from_f64(f64::INFINITY));
             let minus_infinity = simd.splat(T::from_f64(f64::NEG_INFINITY));
             let none = simd.splat(T::from_f64(-1.0));
             let (mut up, mut up_block, mut low) = (infinity, none, minus_infinity);
-            let (step_a, step_b) = (simd.splat(steps[0]), simd.splat(steps[1]));
+            let (step_a, step_b) = (simd.splat(step_a), simd.splat(step_b));
             let (cost, gain) = (simd.splat(rules.kink), simd.splat(T::from_f64(-rules.kink.to_f64())));
             let (up_bit, low_bit) = (UP << rules.group_shift, LOW << rules.group_shift);
             let one = simd.splat(T::from_f64(1.0));
             let mut block = simd.splat(T::default());
-            let parts = gradient.chunks_exact_mut(S::LANES).zip(rules.status.chunks_exact(S::LANES));
+            let parts = gradient.chunks_exact_mut(S::LANES).zip(trail.chunks_exact_mut(S::LANES)).zip(rules.status.chunks_exact(S::LANES));
             let parts = parts.zip(rows[0].chunks_exact(S::LANES).zip(rows[1].chunks_exact(S::LANES)));
             let mut ahead = AHEAD;
-            for ((gradient, status), (row_a, row_b)) in parts {
+            for (((gradient, trail), status), (row_a, row_b)) in parts {
                 simd.prefetch(rows[1], ahead);
                 ahead += S::LANES;
+                let (row_a, row_b) = (simd.load(row_a), simd.load(row_b));
                 let mut value = simd.load(gradient);
-                value = simd.fma(step_a, simd.load(row_a), value);
-                value = simd.fma(step_b, simd.load(row_b), value);
+                if MOTION == FOLLOW {
+                    let direction = simd.fma(step_b, simd.load(trail), simd.sub(row_a, row_b));
+                    simd.store(direction, trail);
+                    value = simd.fma(step_a, direction, value);
+                } else {
+                    if MOTION == BEGIN {
+                        simd.store(simd.sub(row_a, row_b), trail);
+                    }
+                    value = simd.fma(step_a, row_a, value);
+                    value = simd.fma(step_b, row_b, value);
+                }
                 simd.store(value, gradient);
                 let (up_value, low_value) = if KINK {
                     (
@@ -174,7 +225,7 @@ pub fn update<T: Real>(isa: Isa, gradient: &mut [T], rules: Rules<'_, T>, steps:
             found.low = lows[0];
         }
     }
-    T::dispatch(isa, Update { gradient, rules, steps, rows, found });
+    T::dispatch(isa, Update { gradient, trail, rules, motion, rows, found });
 }
 
 /// The first of the two variables of a pair.

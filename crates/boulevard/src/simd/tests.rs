@@ -1,6 +1,6 @@
 //! Every instruction set against plain loops.
 
-use super::sweep::{self, Diagonal, First, KINK_LOW, KINK_UP, LOW, Rules, SECOND_GROUP_SHIFT, UP};
+use super::sweep::{self, Diagonal, First, KINK_LOW, KINK_UP, LOW, Motion, Rules, SECOND_GROUP_SHIFT, UP};
 use super::tile::{Finish, apply};
 use super::{Isa, Real};
 use crate::random::Random;
@@ -26,30 +26,40 @@ fn state<T: Real>(seed: u64) -> State<T> {
 }
 
 fn update_agrees<T: Real>() {
-    for seed in 0..20 {
-        for kink in [0.0, 0.5] {
-            for shift in [0, SECOND_GROUP_SHIFT] {
-                let steps = [0.5, -0.25];
-                let plain = state::<T>(seed);
-                let expected: Vec<f64> = (0..N)
-                    .map(|i| plain.gradient[i].to_f64() + steps[0] * plain.rows[0][i].to_f64() + steps[1] * plain.rows[1][i].to_f64())
-                    .collect();
-                let value = |i: usize, bit: u8| expected[i] + if plain.status[i] & bit != 0 { kink } else { -kink };
-                let able = |bit: u8| (0..N).filter(move |&i| state::<T>(seed).status[i] & (bit << shift) != 0);
-                let up = able(UP).min_by(|&i, &j| value(i, KINK_UP).total_cmp(&value(j, KINK_UP)).then(j.cmp(&i)));
-                let low = able(LOW).map(|i| value(i, KINK_LOW)).fold(f64::NEG_INFINITY, f64::max);
-                for isa in Isa::available() {
-                    let mut state = state::<T>(seed);
-                    let rules = Rules { status: &state.status, kink: T::from_f64(kink), group_shift: shift };
-                    let rows = [&state.rows[0][..], &state.rows[1][..]];
-                    let mut found = sweep::Extremes::default();
-                    sweep::update(isa, &mut state.gradient, rules, steps.map(T::from_f64), rows, &mut found);
-                    assert!(state.gradient.iter().zip(&expected).all(|(a, b)| a.to_f64() == *b), "{isa:?}");
-                    assert_eq!(found.up.best().map(|(v, i)| (v.to_f64(), i)), up.map(|i| (value(i, KINK_UP), i)), "{isa:?}");
-                    assert_eq!(found.low.to_f64(), low, "{isa:?}");
-                }
+    let [half, quarter, minus] = [0.5, 0.25, -0.25].map(T::from_f64);
+    for motion in [Motion::Pair([half, minus]), Motion::Begin(half), Motion::Follow { step: half, share: quarter }] {
+        for seed in 0..20 {
+            for kink in [0.0, 0.5] {
+                [0, SECOND_GROUP_SHIFT].into_iter().for_each(|shift| one_update_agrees(seed, kink, shift, motion));
             }
         }
+    }
+}
+
+fn one_update_agrees<T: Real>(seed: u64, kink: f64, shift: u32, motion: Motion<T>) {
+    let plain = state::<T>(seed);
+    let [a, b, before] = [&plain.rows[0], &plain.rows[1], &plain.diagonal].map(|v| v.iter().map(|v| v.to_f64()).collect::<Vec<_>>());
+    let trail = |i: usize| match motion {
+        Motion::Pair(_) => before[i],
+        Motion::Begin(_) => a[i] - b[i],
+        Motion::Follow { .. } => a[i] - b[i] - 0.25 * before[i],
+    };
+    let way = |i: usize| if matches!(motion, Motion::Pair(_)) { 0.5 * a[i] - 0.25 * b[i] } else { 0.5 * trail(i) };
+    let expected: Vec<f64> = (0..N).map(|i| plain.gradient[i].to_f64() + way(i)).collect();
+    let value = |i: usize, bit: u8| expected[i] + if plain.status[i] & bit != 0 { kink } else { -kink };
+    let able = |bit: u8| (0..N).filter(move |&i| state::<T>(seed).status[i] & (bit << shift) != 0);
+    let up = able(UP).min_by(|&i, &j| value(i, KINK_UP).total_cmp(&value(j, KINK_UP)).then(j.cmp(&i)));
+    let low = able(LOW).map(|i| value(i, KINK_LOW)).fold(f64::NEG_INFINITY, f64::max);
+    for isa in Isa::available() {
+        let mut state = state::<T>(seed);
+        let rules = Rules { status: &state.status, kink: T::from_f64(kink), group_shift: shift };
+        let rows = [&state.rows[0][..], &state.rows[1][..]];
+        let mut found = sweep::Extremes::default();
+        sweep::update(isa, &mut state.gradient, &mut state.diagonal, rules, motion, rows, &mut found);
+        assert!(state.gradient.iter().zip(&expected).all(|(a, b)| a.to_f64() == *b), "{isa:?} {motion:?}");
+        assert!(state.diagonal.iter().enumerate().all(|(i, v)| v.to_f64() == trail(i)), "{isa:?} {motion:?}");
+        assert_eq!(found.up.best().map(|(v, i)| (v.to_f64(), i)), up.map(|i| (value(i, KINK_UP), i)), "{isa:?}");
+        assert_eq!(found.low.to_f64(), low, "{isa:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Vectors of lanes for three instruction sets, behind one trait. With `parallel.rs` this is all the `unsafe` code of the crate.
+//! Vectors of lanes for three instruction sets, behind one trait. One of three files with `unsafe` code (docs/architecture.md).
 //!
 //! A vector here is a *panel*: several machine registers that are always used together (64 `f32` or 32 `f64` with AVX-512), which hides
 //! the latency of every operation. A token (`Avx512`, `Avx2`, `Portable`) can only be had after the machine was asked for the

@@ -116,6 +116,24 @@ fn single_and_double_precision_find_the_same_optimum() {
     honest(&case, &kernel, &tight, 1e-9);
 }
 
+/// Far from the bounds, where most steps are conjugate ones; with a kink; with two sums.
+#[test]
+fn conjugate_steps_end_at_the_optimum() {
+    let mut groups = Case::classes(900, 4, 20.0, 6);
+    groups.second = Some(groups.linear.iter().map(|q| *q > 0.0).collect());
+    groups.start = Some((0..900).map(|i| 0.1 * (groups.upper[i] + groups.lower[i])).collect());
+    for case in [Case::classes(900, 4, 1000.0, 6), Case::regression(900, 50.0, 0.05), groups] {
+        let kernel = Kernel::rbf(0.2);
+        let options = Options { polish: false, ..Options::default() };
+        let fast = case.solve(&kernel, &options, &Context::default());
+        let tight = case.solve(&kernel, &Options { tolerance: 1e-8, ..options }, &Context::default());
+        assert!(fast.violation <= 1e-3 && tight.violation <= 1e-8, "{:e} {:e}", fast.violation, tight.violation);
+        assert!((fast.objective / tight.objective - 1.0).abs() < 1e-4, "{} {}", fast.objective, tight.objective);
+        feasible(&case, &fast);
+        honest(&case, &kernel, &fast, 1e-3);
+    }
+}
+
 #[test]
 fn threads_cache_and_shrinking_do_not_change_the_answer() {
     let case = Case::classes(3500, 6, 10.0, 3);

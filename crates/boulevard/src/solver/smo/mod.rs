@@ -12,13 +12,16 @@
 //! Where the curvature is not positive (equal rows, or a kernel that is not positive semi-definite) the step goes to the next bound; the
 //! objective still falls with every step, so the loop ends for every kernel.
 
+mod arena;
 mod cache;
+mod conjugate;
 mod segment;
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use self::cache::Cache;
+use self::conjugate::{Direction, Pair};
 use self::segment::{Block, Row, Segment};
 use super::certificate::slopes;
 use super::dual::{DualProblem, Equality};
@@ -26,7 +29,7 @@ use crate::kernel::KernelRows;
 use crate::observe::{Context, Progress, StopReason};
 use crate::parallel::Crew;
 use crate::simd::Real;
-use crate::simd::sweep::{Candidates, KINK_LOW, KINK_UP, LOW, SECOND_GROUP_SHIFT, UP};
+use crate::simd::sweep::{Candidates, KINK_LOW, KINK_UP, LOW, Motion, SECOND_GROUP_SHIFT, UP};
 
 /// Rows computed together: the one that is missing and likely next ones. One tile's worth.
 const BLOCK_ROWS: usize = 4;
@@ -73,6 +76,7 @@ pub(super) struct Engine<'a, T: Real> {
     starts: Vec<usize>,
     cache: Cache,
     clock: u64,
+    direction: Option<Direction>,
     lanes: usize,
     floor: f64,
     dimensions: usize,
@@ -122,6 +126,7 @@ impl<'a, T: Real> Engine<'a, T> {
             segments,
             cache: Cache::new(n, first_slots, slots),
             clock: 0,
+            direction: None,
             lanes,
             floor: (T::ROUNDING * 8.0 * largest).max(1e-12),
             dimensions,
@@ -146,6 +151,7 @@ impl<'a, T: Real> Engine<'a, T> {
             *self = Self::new(kernel, diagonal, self.dimensions, self.budget, threads, context);
             self.clock = clock;
         }
+        self.direction = None;
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
             for (place, sample) in segment.columns.clone().enumerate() {
@@ -268,9 +274,10 @@ impl<'a, T: Real> Engine<'a, T> {
         let sample_i = self.samples[i];
 
         let (place_i, block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
-        let diagonal_i = {
+        let (diagonal_i, trail_i) = {
             let segment = self.segment(i);
-            segment.diagonal[i - segment.columns.start]
+            let place = i - segment.columns.start;
+            (segment.diagonal[place], segment.trail[place].to_f64())
         };
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let row_i = row(kernel, place_i, sample_i);
@@ -296,29 +303,45 @@ impl<'a, T: Real> Engine<'a, T> {
         // Looked up again: asking for row j needed the engine.
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let (row_i, row_j) = (row(kernel, place_i, sample_i), row(kernel, place_j, sample_j));
-        let (k_ij, k_jj, g_j) = {
+        let (k_ij, k_jj, g_j, trail_j) = {
             let segment = self.segments[self.segment_of(j)].lock().expect("not poisoned");
             let place = j - segment.columns.start;
-            (segment.value(row_i, j).to_f64(), segment.diagonal[place].to_f64(), segment.gradient[place].to_f64())
+            let [diagonal, gradient, trail] = [&segment.diagonal, &segment.gradient, &segment.trail].map(|values| values[place].to_f64());
+            (segment.value(row_i, j).to_f64(), diagonal, gradient, trail)
         };
         let (_, slope_j) = slopes(problem, b[sample_j], g_j);
         let curvature = (diagonal_i.to_f64() + k_jj - 2.0 * k_ij).max(self.floor);
-        let wanted = (slope_j - choice.slope.to_f64()) / curvature;
-        let (step_i, step_j) = move_pair(problem, b, sample_i, sample_j, wanted);
+        let fall = slope_j - choice.slope.to_f64();
+        let pair = Pair { up: sample_i, down: sample_j, fall, curvature };
+        let followed = self.direction.take().and_then(|last| last.follow(problem, b, &pair, trail_i - trail_j));
+        let (motion, moved) = match followed {
+            Some((direction, step, share)) => {
+                self.direction = direction.if_short();
+                (Motion::Follow { step: T::from_f64(step), share: T::from_f64(share) }, true)
+            }
+            None => {
+                let wanted = fall / curvature;
+                let (step_i, step_j) = move_pair(problem, b, sample_i, sample_j, wanted);
+                // Double precision is for small and for delicate problems: their path is LIBSVM's.
+                let whole = !T::DOUBLE && curvature > self.floor && pair.is_inside(problem, b);
+                self.direction = whole.then(|| Direction::along(&pair));
+                let steps = [T::from_f64(step_i), T::from_f64(step_j)];
+                (if whole { Motion::Begin(steps[0]) } else { Motion::Pair(steps) }, step_i != 0.0 || step_j != 0.0)
+            }
+        };
         for (position, sample) in [(i, sample_i), (j, sample_j)] {
             let mut segment = self.segments[self.segment_of(position)].lock().expect("not poisoned");
             let place = position - segment.columns.start;
             segment.status[place] = status(problem, sample, b[sample]);
         }
-        let steps = [T::from_f64(step_i), T::from_f64(step_j)];
         let segments = &self.segments;
         crew.run(parts, &|s| {
             let mut segment = segments[s].lock().expect("not poisoned");
             segment.compute(kernel, &block);
-            segment.update(isa, kink, groups, steps, [row_i, row_j]);
+            segment.update(isa, kink, groups, motion, [row_i, row_j]);
         });
         // A step lost in rounding would be chosen again for ever.
-        step_i != 0.0 || step_j != 0.0
+        moved
     }
 
     /// The slot of a row, and the rows to compute first if it is not there: it and the best of `candidates`.
@@ -412,6 +435,7 @@ impl<'a, T: Real> Engine<'a, T> {
         }
         let slots = self.segments.iter_mut().map(|s| s.get_mut().expect("not poisoned").slots()).min().unwrap_or(0);
         self.cache.grow(slots);
+        self.direction = None;
         self.starts = starts;
         self.samples = samples;
         self.restricted = Some(restricted);

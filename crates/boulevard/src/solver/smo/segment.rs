@@ -2,21 +2,24 @@
 
 use std::ops::Range;
 
+use super::arena::Arena;
 use crate::kernel::KernelRows;
-use crate::simd::sweep::{self, Candidates, Diagonal, Extremes, First, Rules, SECOND_GROUP_SHIFT};
+use crate::simd::sweep::{self, Candidates, Diagonal, Extremes, First, Motion, Rules, SECOND_GROUP_SHIFT};
 use crate::simd::{Isa, Real};
 
 pub(super) struct Segment<T: Real> {
     /// Positions of its columns; begins at a panel, the last panel may be padded.
     pub columns: Range<usize>,
     pub gradient: Vec<T>,
+    /// The kernel's product with the last direction, for conjugate steps.
+    pub trail: Vec<T>,
     /// See [`sweep`]; padding has status 0 and so is never chosen.
     pub status: Vec<u8>,
     pub diagonal: Vec<T>,
     /// Whether every sample of the whole problem has the same diagonal.
     pub constant_diagonal: bool,
     /// Its part of every cached row, one slot after the other.
-    arena: Vec<T>,
+    arena: Arena<T>,
     /// Extremes of the last update, per group.
     pub extremes: [Extremes<T>; 2],
     pub partners: Candidates<T>,
@@ -55,25 +58,17 @@ impl Block {
     }
 }
 
-/// Room for rows; memory is taken when they are written, and never moved.
-fn arena<T: Real>(size: usize) -> Vec<T> {
-    // Allocators take large blocks from the system, already zero and untouched; smaller ones they would have to clear.
-    const LARGE: usize = 32 << 20;
-    // Large pages (madvise) were tried: a tenth to a quarter faster where memory is at hand, but up to three times slower in virtual
-    // machines that give free memory back to their host, and who has which cannot be seen from here.
-    if size * size_of::<T>() > LARGE { vec![T::default(); size] } else { Vec::with_capacity(size) }
-}
-
 impl<T: Real> Segment<T> {
     pub(super) fn new(columns: Range<usize>, lanes: usize, slots: usize) -> Self {
         let width = columns.len().next_multiple_of(lanes);
         Self {
             columns,
             gradient: vec![T::default(); width],
+            trail: vec![T::default(); width],
             status: vec![0; width],
             diagonal: vec![T::default(); width],
             constant_diagonal: false,
-            arena: arena(width * slots),
+            arena: Arena::new(width * slots),
             extremes: [Extremes::default(); 2],
             partners: Candidates::default(),
         }
@@ -84,7 +79,7 @@ impl<T: Real> Segment<T> {
     }
 
     pub(super) fn slots(&self) -> usize {
-        self.arena.capacity() / self.width().max(1)
+        self.arena.room() / self.width().max(1)
     }
 
     /// A kernel value of a row.
@@ -103,9 +98,7 @@ impl<T: Real> Segment<T> {
         order.sort_unstable_by_key(|&i| block.slots[i]);
         let samples: Vec<usize> = order.iter().map(|&i| block.samples[i]).collect();
         let needed = (block.slots[*order.last().expect("not empty, checked above")] + 1) * width;
-        if self.arena.len() < needed {
-            self.arena.resize(needed, T::default());
-        }
+        self.arena.reach(needed);
         let mut out = Vec::with_capacity(order.len());
         let (mut rest, mut passed) = (&mut self.arena[..], 0);
         for &i in &order {
@@ -118,14 +111,14 @@ impl<T: Real> Segment<T> {
     }
 
     /// Moves the gradient along two rows and finds its extremes.
-    pub(super) fn update(&mut self, isa: Isa, kink: T, groups: usize, steps: [T; 2], rows: [Row<'_, T>; 2]) {
+    pub(super) fn update(&mut self, isa: Isa, kink: T, groups: usize, motion: Motion<T>, rows: [Row<'_, T>; 2]) {
         let (start, width) = (self.columns.start, self.width());
         let rows = rows.map(|row| row.part(&self.arena, start, width));
         let rules = Rules { status: &self.status, kink, group_shift: 0 };
-        sweep::update(isa, &mut self.gradient, rules, steps, rows, &mut self.extremes[0]);
+        sweep::update(isa, &mut self.gradient, &mut self.trail, rules, motion, rows, &mut self.extremes[0]);
         if groups == 2 {
             let rules = Rules { group_shift: SECOND_GROUP_SHIFT, ..rules };
-            sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows, &mut self.extremes[1]);
+            sweep::update(isa, &mut self.gradient, &mut self.trail, rules, Motion::Pair([T::default(); 2]), rows, &mut self.extremes[1]);
         }
     }
 
@@ -135,7 +128,15 @@ impl<T: Real> Segment<T> {
             let rules = Rules { status: &self.status, kink, group_shift: group as u32 * SECOND_GROUP_SHIFT };
             // A step of zero along any finite row changes nothing.
             let rows = [&self.diagonal[..], &self.diagonal[..]];
-            sweep::update(isa, &mut self.gradient, rules, [T::default(); 2], rows, &mut self.extremes[group]);
+            sweep::update(
+                isa,
+                &mut self.gradient,
+                &mut self.trail,
+                rules,
+                Motion::Pair([T::default(); 2]),
+                rows,
+                &mut self.extremes[group],
+            );
         }
     }
 
@@ -163,6 +164,7 @@ impl<T: Real> Segment<T> {
         }
         self.status[keep.len()..].fill(0);
         self.gradient.truncate(new);
+        self.trail.truncate(new);
         self.status.truncate(new);
         self.diagonal.truncate(new);
         self.columns = columns;

@@ -1,0 +1,131 @@
+//! Memory for kernel rows, handed on from one fit to the next.
+//!
+//! Writing to fresh memory for the first time costs as much as computing the kernel values that go there: the system has to find, clear
+//! and map every page. A large arena is therefore not returned at once but kept for the next fit of the process, and the system is told
+//! that it may take the pages back whenever it needs them.
+
+use std::any::Any;
+use std::ops::{Deref, DerefMut};
+use std::sync::Mutex;
+
+use crate::simd::Real;
+
+/// Allocators take blocks above this from the system, already zero and untouched; smaller ones they keep and clear themselves.
+const LARGE: usize = 32 << 20;
+/// Bytes that are kept at most.
+const MOST_KEPT: usize = 1 << 30;
+
+/// Arenas nobody uses: bytes and a `Vec` of some type.
+static KEPT: Mutex<Vec<(usize, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
+
+/// Room for rows. Memory is taken when they are written, and never moved; what is in it before that means nothing.
+pub(super) struct Arena<T: Real> {
+    values: Vec<T>,
+    room: usize,
+}
+
+impl<T: Real> Arena<T> {
+    pub(super) fn new(room: usize) -> Self {
+        // Large pages (madvise) were tried: a tenth to a quarter faster where memory is at hand, but up to three times slower in virtual
+        // machines that give free memory back to their host, and who has which cannot be seen from here.
+        let values =
+            if room * size_of::<T>() <= LARGE { Vec::with_capacity(room) } else { take(room).unwrap_or_else(|| vec![T::default(); room]) };
+        Self { values, room }
+    }
+
+    /// How many values it may hold.
+    pub(super) fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Makes the first `length` values accessible.
+    pub(super) fn reach(&mut self, length: usize) {
+        debug_assert!(length <= self.room, "rows stay within the arena");
+        if self.values.len() < length {
+            self.values.resize(length, T::default());
+        }
+    }
+}
+
+impl<T: Real> Deref for Arena<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.values
+    }
+}
+
+impl<T: Real> DerefMut for Arena<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+}
+
+impl<T: Real> Drop for Arena<T> {
+    fn drop(&mut self) {
+        let mut values = std::mem::take(&mut self.values);
+        let bytes = values.len() * size_of::<T>();
+        // Never waiting: whoever holds the lock may be a thread that a fork left behind.
+        if bytes > LARGE
+            && let Ok(mut kept) = KEPT.try_lock()
+            && kept.iter().map(|(bytes, _)| bytes).sum::<usize>() + bytes <= MOST_KEPT
+        {
+            disown(&mut values);
+            kept.push((bytes, Box::new(values)));
+        }
+    }
+}
+
+/// The smallest kept arena with room for `room` values. If there is none the others go, so that memory does not add up.
+fn take<T: Real>(room: usize) -> Option<Vec<T>> {
+    let mut kept = KEPT.try_lock().ok()?;
+    let fits = |entry: &(usize, Box<dyn Any + Send>)| entry.1.downcast_ref::<Vec<T>>().is_some_and(|values| values.len() >= room);
+    let Some(at) = (0..kept.len()).filter(|&at| fits(&kept[at])).min_by_key(|&at| kept[at].0) else {
+        kept.clear();
+        return None;
+    };
+    kept.swap_remove(at).1.downcast::<Vec<T>>().ok().map(|values| *values)
+}
+
+/// Tells the system that it may take the pages back: until they are written again they read as they are or as zeros.
+fn disown<T: Real>(values: &mut [T]) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 4096;
+        const MADV_FREE: i32 = 8;
+        unsafe extern "C" {
+            fn madvise(address: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
+        }
+        let start = values.as_mut_ptr() as usize;
+        let (first, end) = (start.next_multiple_of(PAGE), (start + size_of_val(values)) / PAGE * PAGE);
+        // SAFETY: whole pages inside a slice we hold alone, and every pattern of bits is a number. A system that does not know the advice,
+        // or has larger pages, refuses it, which does no harm.
+        unsafe {
+            madvise(first as *mut std::ffi::c_void, end.saturating_sub(first), MADV_FREE);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = values;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arena_is_handed_on_and_small_ones_are_not_kept() {
+        let room = (LARGE / 4) + 1000;
+        let mut first = Arena::<f32>::new(room);
+        first.reach(10);
+        first[3] = 5.0;
+        let address = first.as_ptr();
+        drop(first);
+        // Of another type, and too small: a new one.
+        let second = Arena::<f32>::new(room - 10);
+        assert_eq!((second.as_ptr(), second.room()), (address, room - 10));
+        assert!(second[3] == 5.0 || second[3] == 0.0);
+        drop(second);
+        assert!(take::<f64>(1).is_none(), "and the kept ones went");
+        drop(Arena::<f64>::new(100));
+        assert!(take::<f64>(1).is_none());
+    }
+}
