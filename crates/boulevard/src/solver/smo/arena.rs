@@ -15,8 +15,9 @@ const LARGE: usize = 32 << 20;
 /// Bytes that are kept at most.
 const MOST_KEPT: usize = 1 << 30;
 
-/// Arenas nobody uses: bytes and a `Vec` of some type.
-static KEPT: Mutex<Vec<(usize, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
+/// Arenas nobody uses: their bytes and a `Vec` of some type.
+type Kept = Mutex<Vec<(usize, Box<dyn Any + Send>)>>;
+static KEPT: Kept = Mutex::new(Vec::new());
 
 /// Room for rows. Memory is taken when they are written, and never moved; what is in it before that means nothing.
 pub(super) struct Arena<T: Real> {
@@ -28,8 +29,11 @@ impl<T: Real> Arena<T> {
     pub(super) fn new(room: usize) -> Self {
         // Large pages (madvise) were tried: a tenth to a quarter faster where memory is at hand, but up to three times slower in virtual
         // machines that give free memory back to their host, and who has which cannot be seen from here.
-        let values =
-            if room * size_of::<T>() <= LARGE { Vec::with_capacity(room) } else { take(room).unwrap_or_else(|| vec![T::default(); room]) };
+        let values = if room * size_of::<T>() <= LARGE {
+            Vec::with_capacity(room)
+        } else {
+            take(&KEPT, room).unwrap_or_else(|| vec![T::default(); room])
+        };
         Self { values, room }
     }
 
@@ -62,22 +66,25 @@ impl<T: Real> DerefMut for Arena<T> {
 
 impl<T: Real> Drop for Arena<T> {
     fn drop(&mut self) {
-        let mut values = std::mem::take(&mut self.values);
-        let bytes = values.len() * size_of::<T>();
-        // Never waiting: whoever holds the lock may be a thread that a fork left behind.
-        if bytes > LARGE
-            && let Ok(mut kept) = KEPT.try_lock()
-            && kept.iter().map(|(bytes, _)| bytes).sum::<usize>() + bytes <= MOST_KEPT
-        {
-            disown(&mut values);
-            kept.push((bytes, Box::new(values)));
-        }
+        keep(&KEPT, std::mem::take(&mut self.values));
+    }
+}
+
+fn keep<T: Real>(kept: &Kept, mut values: Vec<T>) {
+    let bytes = values.len() * size_of::<T>();
+    // Never waiting: whoever holds the lock may be a thread that a fork left behind.
+    if bytes > LARGE
+        && let Ok(mut kept) = kept.try_lock()
+        && kept.iter().map(|(bytes, _)| bytes).sum::<usize>() + bytes <= MOST_KEPT
+    {
+        disown(&mut values);
+        kept.push((bytes, Box::new(values)));
     }
 }
 
 /// The smallest kept arena with room for `room` values. If there is none the others go, so that memory does not add up.
-fn take<T: Real>(room: usize) -> Option<Vec<T>> {
-    let mut kept = KEPT.try_lock().ok()?;
+fn take<T: Real>(kept: &Kept, room: usize) -> Option<Vec<T>> {
+    let mut kept = kept.try_lock().ok()?;
     let fits = |entry: &(usize, Box<dyn Any + Send>)| entry.1.downcast_ref::<Vec<T>>().is_some_and(|values| values.len() >= room);
     let Some(at) = (0..kept.len()).filter(|&at| fits(&kept[at])).min_by_key(|&at| kept[at].0) else {
         kept.clear();
@@ -113,19 +120,18 @@ mod tests {
 
     #[test]
     fn an_arena_is_handed_on_and_small_ones_are_not_kept() {
-        let room = (LARGE / 4) + 1000;
-        let mut first = Arena::<f32>::new(room);
-        first.reach(10);
+        let (kept, room) = (Kept::default(), LARGE / size_of::<f32>() + 1000);
+        let mut first = vec![0.0_f32; room];
         first[3] = 5.0;
         let address = first.as_ptr();
-        drop(first);
-        // Of another type, and too small: a new one.
-        let second = Arena::<f32>::new(room - 10);
-        assert_eq!((second.as_ptr(), second.room()), (address, room - 10));
+        keep(&kept, first);
+        let second = take::<f32>(&kept, room - 10).expect("there is one");
+        assert_eq!((second.as_ptr(), second.len()), (address, room));
         assert!(second[3] == 5.0 || second[3] == 0.0);
-        drop(second);
-        assert!(take::<f64>(1).is_none(), "and the kept ones went");
-        drop(Arena::<f64>::new(100));
-        assert!(take::<f64>(1).is_none());
+        keep(&kept, second);
+        assert!(take::<f64>(&kept, 1).is_none(), "it is of another type");
+        assert!(take::<f32>(&kept, 1).is_none(), "and had to go");
+        keep(&kept, vec![0.0_f64; 100]);
+        assert!(take::<f64>(&kept, 1).is_none(), "small ones are the allocator's business");
     }
 }
