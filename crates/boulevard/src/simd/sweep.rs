@@ -180,8 +180,10 @@ pub fn update<T: Real>(
             let parts = parts.zip(rows[0].chunks_exact(S::LANES).zip(rows[1].chunks_exact(S::LANES)));
             let mut ahead = AHEAD;
             for (((gradient, trail), status), (row_a, row_b)) in parts {
-                simd.prefetch(rows[1], ahead);
-                ahead += S::LANES;
+                if ahead < rows[1].len() {
+                    simd.prefetch(rows[1], ahead);
+                    ahead += S::LANES;
+                }
                 let (row_a, row_b) = (simd.load(row_a), simd.load(row_b));
                 let mut value = simd.load(gradient);
                 if MOTION == FOLLOW {
@@ -300,8 +302,10 @@ pub fn partner<T: Real>(
             let parts = parts.zip(first.row.chunks_exact(S::LANES).zip(each.chunks_exact(S::LANES)));
             let mut ahead = AHEAD;
             for ((gradient, status), (row, diagonal)) in parts {
-                simd.prefetch(first.row, ahead);
-                ahead += S::LANES;
+                if ahead < first.row.len() {
+                    simd.prefetch(first.row, ahead);
+                    ahead += S::LANES;
+                }
                 let mut value = simd.load(gradient);
                 if KINK {
                     value = simd.add(value, simd.select(simd.has_bit(status, KINK_LOW), cost, gain));

@@ -110,7 +110,7 @@ pub trait Simd<T: Real>: Copy {
     fn splat(self, value: T) -> Self::V;
     /// The first `LANES` values of a slice.
     fn load(self, from: &[T]) -> Self::V;
-    /// Hints that the panel `offset` values into a slice will be read soon; beyond its end it does nothing.
+    /// Hints that the panel `offset` values into a slice will be read soon. Beyond its end nothing breaks, but time is lost.
     fn prefetch(self, from: &[T], offset: usize);
     /// Writes the first `LANES` values of a slice.
     fn store(self, value: Self::V, to: &mut [T]);
@@ -470,6 +470,37 @@ mod x86 {
         };
     }
 
+    /// Added to a number, leaves its nearest multiple of a sixteenth: the last bit of the sum counts sixteenths.
+    const SIXTEENTHS_SHIFT: f64 = 1.5 * ((1_u64 << 48) as f64);
+    /// `2^(j / 16)`
+    const SIXTEENTHS: [f64; 16] = [
+        1.0,
+        1.044_273_782_427_413_8,
+        1.090_507_732_665_257_7,
+        1.138_788_634_756_691_6,
+        1.189_207_115_002_721,
+        1.241_857_812_073_484,
+        1.296_839_554_651_009_6,
+        1.354_255_546_936_892_7,
+        1.414_213_562_373_095_1,
+        1.476_826_145_939_499_3,
+        1.542_210_825_407_940_7,
+        1.610_490_331_949_254_3,
+        1.681_792_830_507_429,
+        1.756_252_160_373_299_5,
+        1.834_008_086_409_342_4,
+        1.915_206_561_397_147_4,
+    ];
+    /// Coefficients 1..=6 of a polynomial for `2^x` within a thirty-second of zero: minimax in relative error, 7.1e-18 before rounding.
+    const NEAR_ZERO: [f64; 6] = [
+        0.693_147_180_559_946_8,
+        0.240_226_506_959_101_67,
+        0.055_504_108_651_954_584,
+        0.009_618_129_102_053_624,
+        0.001_333_382_023_281_516_2,
+        0.000_154_042_116_993_352_25,
+    ];
+
     /// Horner's rule for `2^rest`, `rest` in `[0, 1)`.
     macro_rules! horner {
         ($scalar:ty, $rest:ident, $set1:ident, $fma:ident) => {{
@@ -505,8 +536,19 @@ mod x86 {
         reciprocal: |a| _mm512_rcp14_pd(a);
         exp2: |a| {
             let a = _mm512_max_pd(a, _mm512_set1_pd(f64::EXP2_LOW));
-            let rest = _mm512_reduce_pd::<0x01>(a);
-            _mm512_scalef_pd(horner!(f64, rest, _mm512_set1_pd, _mm512_fmadd_pd), a)
+            // To the nearest sixteenth: the last four bits of the sum are the number of sixteenths, and the table's index.
+            let shifted = _mm512_add_pd(a, _mm512_set1_pd(SIXTEENTHS_SHIFT));
+            let near = _mm512_sub_pd(shifted, _mm512_set1_pd(SIXTEENTHS_SHIFT));
+            let rest = _mm512_sub_pd(a, near);
+            let (low, high) = (_mm512_loadu_pd(SIXTEENTHS.as_ptr()), _mm512_loadu_pd(SIXTEENTHS.as_ptr().add(8)));
+            let power = _mm512_permutex2var_pd(low, _mm512_castpd_si512(shifted), high);
+            let mut sum = _mm512_set1_pd(NEAR_ZERO[5]);
+            let mut k = 5;
+            while k > 0 {
+                k -= 1;
+                sum = _mm512_fmadd_pd(sum, rest, _mm512_set1_pd(NEAR_ZERO[k]));
+            }
+            _mm512_scalef_pd(_mm512_fmadd_pd(_mm512_mul_pd(power, rest), sum, power), near)
         };
         less: |a, b| _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b);
         and: |a, b| a & b;

@@ -43,11 +43,17 @@ pub(super) fn slopes(problem: &DualProblem<'_>, b: f64, g: f64) -> (f64, f64) {
     (up, low)
 }
 
+/// The largest violation of the KKT conditions alone.
+pub(super) fn violation(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> f64 {
+    multipliers(problem, b, g).1
+}
+
 /// The multiplier of each sum and the largest violation of the KKT conditions.
 fn multipliers(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> ([f64; 2], f64) {
     let mut offsets = [0.0; 2];
     let mut violation = 0.0f64;
-    for group in 0..2 {
+    let groups = if matches!(problem.equality, super::Equality::TwoSums(_)) { 2 } else { 1 };
+    for group in 0..groups {
         let (mut least_up, mut most_low) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut free_sum, mut free_count) = (0.0, 0usize);
         for i in (0..b.len()).filter(|&i| usize::from(problem.in_second_group(i)) == group) {
@@ -88,7 +94,7 @@ fn multipliers(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> ([f64; 2], f6
             }
         }
     }
-    if !matches!(problem.equality, super::Equality::TwoSums(_)) {
+    if groups == 1 {
         offsets[1] = offsets[0];
     }
     (offsets, violation.max(0.0))

@@ -8,7 +8,7 @@
 //! wrong, until nothing changes (1 or 2 rounds from a solution at the default tolerance). The result is kept only if it is feasible and
 //! its violation is smaller; otherwise the point stays as it was. No line search: clipping undoes the progress.
 
-use super::certificate::{certify, slopes};
+use super::certificate::{slopes, violation};
 use super::dual::{DualProblem, Equality};
 use super::source::KernelSource;
 use crate::error::Result;
@@ -33,8 +33,8 @@ pub(super) fn polish(
     if n > MOST_SAMPLES {
         return Ok(());
     }
-    let start = certify(problem, b, gradient);
-    if start.violation == 0.0 {
+    let start = violation(problem, b, gradient);
+    if start == 0.0 {
         return Ok(());
     }
     let mut rows = Rows::new(source, n)?;
@@ -84,7 +84,7 @@ pub(super) fn polish(
         }
         if !changed {
             let g = rows.gradient(problem, &point)?;
-            if certify(problem, &point, &g).violation < start.violation {
+            if violation(problem, &point, &g) < start {
                 (*b, *gradient) = (point, g);
             }
             return Ok(());

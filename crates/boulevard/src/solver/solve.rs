@@ -1,6 +1,6 @@
 //! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
 
-use super::certificate::certify;
+use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::polish::polish;
 use super::single;
@@ -139,7 +139,7 @@ impl<'a> Solver<'a> {
     ) -> Result<StopReason> {
         let tolerance = (REFINED * options.tolerance).max(FINEST);
         let small = problem.len() <= REFINE_UP_TO && !matches!(problem.equality, Equality::Free);
-        if !small || 10.0 * tolerance >= options.tolerance || certify(problem, b, gradient).violation <= tolerance {
+        if !small || 10.0 * tolerance >= options.tolerance || violation(problem, b, gradient) <= tolerance {
             return Ok(StopReason::Converged);
         }
         let most = (*iterations + 50 * problem.len() as u64).min(options.max_iterations.unwrap_or(u64::MAX));
@@ -187,7 +187,7 @@ impl<'a> Solver<'a> {
                 if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
                     return Ok(reason);
                 }
-                if certify(problem, b, gradient).violation <= options.tolerance {
+                if violation(problem, b, gradient) <= options.tolerance {
                     return Ok(StopReason::Converged);
                 }
                 exact_at.copy_from_slice(b);
@@ -207,7 +207,7 @@ impl<'a> Solver<'a> {
             if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
                 return Ok(reason);
             }
-            if whole || outcome == Outcome::Stuck || certify(problem, b, gradient).violation <= options.tolerance {
+            if whole || outcome == Outcome::Stuck || violation(problem, b, gradient) <= options.tolerance {
                 return Ok(StopReason::Converged);
             }
         }

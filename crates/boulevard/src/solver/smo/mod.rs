@@ -134,13 +134,8 @@ impl<'a, T: Real> Engine<'a, T> {
         }
     }
 
-    fn segment_of(&self, position: usize) -> usize {
-        self.starts.iter().rposition(|&start| start <= position).expect("the first starts at zero")
-    }
-
     fn segment(&mut self, position: usize) -> &mut Segment<T> {
-        let at = self.segment_of(position);
-        self.segments[at].get_mut().expect("not poisoned")
+        self.segments[segment_of(&self.starts, position)].get_mut().expect("not poisoned")
     }
 
     /// Sets the state to the point `b` with gradient `gradient`; kernel rows stay unless columns were left out.
@@ -184,12 +179,11 @@ impl<'a, T: Real> Engine<'a, T> {
     ) -> Outcome {
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let kink = T::from_f64(problem.kink);
-        let (isa, parts) = (context.isa, self.segments.len());
+        let isa = context.isa;
         let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
         let first_iteration = *iterations;
-        let segments = &self.segments;
-        crew.run(parts, &|s| segments[s].lock().expect("not poisoned").look(isa, kink, groups));
+        each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
             let Some(choice) = self.choose(groups) else { return Outcome::Reached };
             if choice.violation <= limits.tolerance {
@@ -217,8 +211,7 @@ impl<'a, T: Real> Engine<'a, T> {
                 && done.is_multiple_of(shrink_every)
                 && self.shrink(problem, b, groups)
             {
-                let segments = &self.segments;
-                crew.run(self.segments.len(), &|s| segments[s].lock().expect("not poisoned").look(isa, kink, groups));
+                each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
                 continue;
             }
             *iterations += 1;
@@ -268,7 +261,7 @@ impl<'a, T: Real> Engine<'a, T> {
         crew: &mut Crew,
         context: &Context<'_>,
     ) -> bool {
-        let (isa, parts, kink) = (context.isa, self.segments.len(), T::from_f64(problem.kink));
+        let (isa, kink) = (context.isa, T::from_f64(problem.kink));
         let floor = T::from_f64(self.floor);
         let i = choice.position;
         let sample_i = self.samples[i];
@@ -281,9 +274,7 @@ impl<'a, T: Real> Engine<'a, T> {
         };
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let row_i = row(kernel, place_i, sample_i);
-        let segments = &self.segments;
-        crew.run(parts, &|s| {
-            let mut segment = segments[s].lock().expect("not poisoned");
+        each(&mut self.segments, crew, |segment| {
             segment.compute(kernel, &block);
             segment.partner(isa, kink, choice.group, row_i, diagonal_i, choice.slope, floor);
         });
@@ -303,8 +294,9 @@ impl<'a, T: Real> Engine<'a, T> {
         // Looked up again: asking for row j needed the engine.
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let (row_i, row_j) = (row(kernel, place_i, sample_i), row(kernel, place_j, sample_j));
+        let at = [segment_of(&self.starts, i), segment_of(&self.starts, j)];
         let (k_ij, k_jj, g_j, trail_j) = {
-            let segment = self.segments[self.segment_of(j)].lock().expect("not poisoned");
+            let segment = self.segments[at[1]].get_mut().expect("not poisoned");
             let place = j - segment.columns.start;
             let [diagonal, gradient, trail] = [&segment.diagonal, &segment.gradient, &segment.trail].map(|values| values[place].to_f64());
             (segment.value(row_i, j).to_f64(), diagonal, gradient, trail)
@@ -329,14 +321,12 @@ impl<'a, T: Real> Engine<'a, T> {
                 (if whole { Motion::Begin(steps[0]) } else { Motion::Pair(steps) }, step_i != 0.0 || step_j != 0.0)
             }
         };
-        for (position, sample) in [(i, sample_i), (j, sample_j)] {
-            let mut segment = self.segments[self.segment_of(position)].lock().expect("not poisoned");
+        for (at, position, sample) in [(at[0], i, sample_i), (at[1], j, sample_j)] {
+            let segment = self.segments[at].get_mut().expect("not poisoned");
             let place = position - segment.columns.start;
             segment.status[place] = status(problem, sample, b[sample]);
         }
-        let segments = &self.segments;
-        crew.run(parts, &|s| {
-            let mut segment = segments[s].lock().expect("not poisoned");
+        each(&mut self.segments, crew, |segment| {
             segment.compute(kernel, &block);
             segment.update(isa, kink, groups, motion, [row_i, row_j]);
         });
@@ -441,6 +431,20 @@ impl<'a, T: Real> Engine<'a, T> {
         self.restricted = Some(restricted);
         true
     }
+}
+
+/// The segment that holds a position.
+fn segment_of(starts: &[usize], position: usize) -> usize {
+    starts.iter().rposition(|&start| start <= position).expect("the first starts at zero")
+}
+
+/// Works on every segment, each on a thread of its own. A single one needs no lock: small problems would spend a tenth of their time on it.
+fn each<T: Real>(segments: &mut [Mutex<Segment<T>>], crew: &mut Crew, work: impl Fn(&mut Segment<T>) + Sync) {
+    if let [only] = segments {
+        return work(only.get_mut().expect("not poisoned"));
+    }
+    let segments = &*segments;
+    crew.run(segments.len(), &|s| work(&mut segments[s].lock().expect("not poisoned")));
 }
 
 /// A row where the kernel keeps it, or in its slot.
