@@ -47,9 +47,9 @@ fn sets_of(offsets: &Bound<'_, PyAny>, members: &Bound<'_, PyAny>) -> PyResult<S
     Sets::new(&sets).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Kernel values between sets: `a` and `b` hold the samples of consecutive sets of `k`.
+/// Kernel values between sets into `out`: `a` and `b` hold the samples of consecutive sets of `k`.
 #[pyfunction]
-#[pyo3(signature = (kernel, a, b, k, normalization, logarithms, threads))]
+#[pyo3(signature = (kernel, a, b, k, normalization, logarithms, threads, out))]
 pub fn symmetric_kernel<'py>(
     py: Python<'py>,
     kernel: &str,
@@ -59,24 +59,21 @@ pub fn symmetric_kernel<'py>(
     normalization: &str,
     logarithms: bool,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    out: &Bound<'py, PyArray2<f64>>,
+) -> PyResult<()> {
     let kernel: Kernel = read(kernel)?;
     let normalization: Normalization = read(&format!("\"{normalization}\""))?;
     let held = (Table::extract(a)?, b.map(Table::extract).transpose()?);
     let left = held.0.matrix()?;
     let right = held.1.as_ref().map(Table::matrix).transpose()?;
-    let (rows, columns) = (left.rows() / k.max(1), right.as_ref().unwrap_or(&left).rows() / k.max(1));
-    if logarithms {
-        let values = run(py, threads, true, |context| log_set_kernel(&kernel, &left, right.as_ref(), k, context))?;
-        return table(py, values, rows, columns);
-    }
-    // numpy's memory, which comes in large pages: touching fresh small ones would cost as much as a small kernel.
-    let array = PyArray2::zeros(py, [rows, columns], false);
-    let mut writable = array.try_readwrite()?;
+    let mut writable = out.try_readwrite()?;
     let values = writable.as_slice_mut()?;
-    run(py, threads, true, |context| set_kernel_into(&kernel, &left, right.as_ref(), k, normalization, context, values))?;
-    drop(writable);
-    Ok(array)
+    if logarithms {
+        let made = run(py, threads, true, |context| log_set_kernel(&kernel, &left, right.as_ref(), k, context))?;
+        values.copy_from_slice(&made);
+        return Ok(());
+    }
+    run(py, threads, true, |context| set_kernel_into(&kernel, &left, right.as_ref(), k, normalization, context, values))
 }
 
 /// Fits a classifier of sets; `groups` are codes of the groups that rows belong to.

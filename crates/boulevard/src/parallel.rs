@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Runs `work(i)` for every `i` in `0..count` on up to `threads` threads; results come back in order.
 pub fn map<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     // A thread whose core is taken keeps the others waiting for its last piece.
-    let threads = if threads > 1 && count > 1 { threads.min(count).min(free_cores(1)) } else { 1 };
+    let threads = if threads > 1 && count > 1 { threads.min(count).min(free_cores(LOOKS)) } else { 1 };
     if threads == 1 {
         return (0..count).map(work).collect();
     }
@@ -93,7 +93,7 @@ impl Pace {
             }
             (true, 0) => (self.split, self.alone) = (false, None),
             // Every core is taken: a helper would lose its own in the middle of a part, and everybody would wait for it.
-            (false, 0) if free_cores(1) < 2 => self.left = KEEP_ALONE[0],
+            (false, 0) if free_cores(LOOKS) < 2 => self.left = KEEP_ALONE[0],
             // Time one window alone, then try to split.
             (false, 0) => (self.split, self.alone) = (true, Some(elapsed)),
             _ => self.left -= 1,
@@ -101,8 +101,11 @@ impl Pace {
     }
 }
 
+/// Looks at the load before a piece of work: threads of our own that are about to end or to sleep are gone after a few.
+const LOOKS: usize = 5;
+
 /// Cores free of other work, the caller's own among them; very many where the system does not say. What only flickers up is gone at one of
-/// the next `looks`, which take half a millisecond each.
+/// the next `looks`; the first take a tenth of a millisecond, later ones up to half of one.
 pub(crate) fn free_cores(looks: usize) -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = *CORES.get_or_init(|| match std::fs::read_to_string("/sys/devices/system/cpu/online") {
@@ -117,7 +120,7 @@ pub(crate) fn free_cores(looks: usize) -> usize {
     let mut free = 1;
     for look in 0..looks {
         if look > 0 {
-            std::thread::sleep(Duration::from_micros(400));
+            std::thread::sleep(Duration::from_micros(if look < LOOKS { 30 } else { 400 }));
         }
         // "0.20 0.18 0.12 1/80 11206": the fourth word begins with the number of tasks that run or want to, the caller among them.
         let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split([' ', '/']).nth(3)?.parse::<usize>().ok());

@@ -68,7 +68,10 @@ def symmetric_kernel(A, B=None, kernel="rbf", *, normalization="mean", log=False
         A, B = A.astype(np.float64), B.astype(np.float64)
     described = describe_kernel(kernel, {"gamma": 1.0 / max(columns, 1), "degree": 3, "coef0": 1.0 if kernel == "multiquadric" else 0.0, **params})
     flat = [None if X is None else np.ascontiguousarray(X).reshape(-1, columns) for X in (A, B)]
-    return _core.symmetric_kernel(json.dumps(described), flat[0], flat[1], k, normalization, bool(log), count_threads(n_jobs))
+    # numpy's memory comes in large pages and is not cleared first: either would cost as much as a small kernel.
+    K = np.empty((n, n if B is None else len(B)))
+    _core.symmetric_kernel(json.dumps(described), flat[0], flat[1], k, normalization, bool(log), count_threads(n_jobs), K)
+    return K
 
 
 def _three(X, name):

@@ -1,6 +1,7 @@
 //! Weighted Gram matrices `X' W X`.
 
 use super::product::{DEPTH, Part, Shape, View, add_weighted};
+use super::transpose::mirror;
 use crate::parallel;
 
 /// Row blocks that one partial sum covers at least.
@@ -47,43 +48,6 @@ pub fn weighted_gram(
     total
 }
 
-/// Copies the lower triangle of an `n x n` matrix to the upper one; rows are `step` apart.
-pub fn mirror(a: &mut [f64], n: usize, step: usize) {
-    // Square by square, so that the lines read crosswise stay in the nearest cache.
-    const SIDE: usize = 16;
-    for top in (0..n).step_by(SIDE) {
-        for left in (top..n).step_by(SIDE) {
-            for i in (top..(top + SIDE).min(n)).step_by(TILE) {
-                for j in (left.max(i)..(left + SIDE).min(n)).step_by(TILE) {
-                    mirror_tile(a, n, step, i, j);
-                }
-            }
-        }
-    }
-}
-
-/// A tile is transposed in registers.
-const TILE: usize = 4;
-
-/// The tile whose first row is `i` and whose first column is `j >= i`, from its mirror image.
-#[inline(always)]
-fn mirror_tile(a: &mut [f64], n: usize, step: usize, i: usize, j: usize) {
-    if i == j || j + TILE > n {
-        for i in i..(i + TILE).min(n) {
-            for j in j.max(i + 1)..(j + TILE).min(n) {
-                a[i * step + j] = a[j * step + i];
-            }
-        }
-        return;
-    }
-    let line = |at: usize| *a[at..].first_chunk::<TILE>().expect("inside the matrix");
-    let rows = [line(j * step + i), line((j + 1) * step + i), line((j + 2) * step + i), line((j + 3) * step + i)];
-    for k in 0..TILE {
-        let to = a[(i + k) * step + j..].first_chunk_mut::<TILE>().expect("inside the matrix");
-        *to = [rows[0][k], rows[1][k], rows[2][k], rows[3][k]];
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,17 +71,5 @@ mod tests {
             assert!((one[i * d + j] - sum).abs() < 1e-9);
         }
         assert_eq!(weighted_gram(0, 2, |_| 1.0, |_, _| {}, 2), vec![0.0; 4]);
-    }
-
-    #[test]
-    fn the_mirror_image_is_complete() {
-        for n in [0, 1, 3, 4, 5, 16, 17, 37, 64] {
-            let step = n + 3;
-            let mut a: Vec<f64> = (0..n * step).map(|k| k as f64).collect();
-            mirror(&mut a, n, step);
-            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
-                assert_eq!(a[i * step + j], (i.max(j) * step + i.min(j)) as f64, "{n}: {i}, {j}");
-            }
-        }
     }
 }

@@ -5,7 +5,9 @@
 mod cholesky;
 mod gram;
 mod product;
+mod transpose;
 
 pub use cholesky::{cholesky, dot, solve};
-pub use gram::{mirror, weighted_gram};
+pub use gram::weighted_gram;
 pub use product::{Part, Shape, View, add_product};
+pub use transpose::{mirror, mirror_on, transpose};

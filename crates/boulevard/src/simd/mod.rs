@@ -60,4 +60,17 @@ impl Isa {
         }
         T::dispatch(self, Lanes)
     }
+
+    /// Values of `T` in one register.
+    pub fn register<T: Real>(self) -> usize {
+        struct Register;
+        impl<T: Real> Job<T> for Register {
+            type Output = usize;
+            #[inline(always)]
+            fn run<S: Simd<T>>(self, _: S) -> usize {
+                S::One::LANES
+            }
+        }
+        T::dispatch(self, Register)
+    }
 }

@@ -105,6 +105,11 @@ pub trait Simd<T: Real>: Copy {
     type M: Copy;
     /// Values in a panel.
     const LANES: usize;
+    /// The same instructions on panels of one register, for work with many values at once; `LANES` is a multiple of its own.
+    type One: Simd<T>;
+
+    /// Panels of one register.
+    fn one(self) -> Self::One;
 
     /// The same value in every lane.
     fn splat(self, value: T) -> Self::V;
@@ -142,6 +147,11 @@ pub trait Simd<T: Real>: Copy {
     fn select(self, mask: Self::M, a: Self::V, b: Self::V) -> Self::V;
     /// Where the first `LANES` bytes have `bit` set.
     fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M;
+    /// The first four values of four rows, columns as rows.
+    #[inline(always)]
+    fn turn(self, [a, b, c, d]: [&[T; 4]; 4]) -> [[T; 4]; 4] {
+        [[a[0], b[0], c[0], d[0]], [a[1], b[1], c[1], d[1]], [a[2], b[2], c[2], d[2]], [a[3], b[3], c[3], d[3]]]
+    }
 }
 
 /// Hints that a value of a slice will be read soon.
@@ -177,6 +187,12 @@ macro_rules! portable {
             type V = [$scalar; PORTABLE_LANES];
             type M = [bool; PORTABLE_LANES];
             const LANES: usize = PORTABLE_LANES;
+            type One = Self;
+
+            #[inline(always)]
+            fn one(self) -> Self {
+                self
+            }
 
             #[inline(always)]
             fn splat(self, value: $scalar) -> Self::V {
@@ -276,6 +292,14 @@ mod x86 {
     #[derive(Clone, Copy)]
     pub struct Avx512(());
 
+    /// [`Avx2`] with panels of one register.
+    #[derive(Clone, Copy)]
+    pub struct OneAvx2(());
+
+    /// [`Avx512`] with panels of one register.
+    #[derive(Clone, Copy)]
+    pub struct OneAvx512(());
+
     /// # Safety
     /// The machine must have the features named below.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
@@ -298,6 +322,12 @@ mod x86 {
 
     /// The registers of a panel one by one, written out: a closure would not get the target features and stay a call.
     macro_rules! each {
+        (1, $i:ident, $value:expr) => {
+            [{
+                let $i = 0;
+                $value
+            }]
+        };
         (2, $i:ident, $value:expr) => {
             [
                 {
@@ -332,9 +362,17 @@ mod x86 {
         };
     }
 
+    /// The implementations for whole panels and for panels of one register.
     macro_rules! x86 {
+        ($wide:ident and $one:ident, $scalar:ty, $register:ty, registers $count:tt, $($rest:tt)*) => {
+            x86_of! { $wide, $one, $scalar, $register, registers $count, $($rest)* }
+            x86_of! { $one, $one, $scalar, $register, registers 1, $($rest)* }
+        };
+    }
+
+    macro_rules! x86_of {
         (
-            $token:ty, $scalar:ty, $register:ty, registers $count:tt, lanes $lanes:literal, mask $mask:ty;
+            $token:ident, $one:ident, $scalar:ty, $register:ty, registers $count:tt, lanes $lanes:literal, mask $mask:ty;
             $set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fma:ident $min:ident $max:ident $sqrt:ident;
             reciprocal: |$rv:ident| $reciprocal:expr;
             exp2: |$e:ident| $exp2:expr;
@@ -342,6 +380,7 @@ mod x86 {
             and: |$aa:ident, $ab:ident| $and:expr;
             select: |$sm:ident, $sa:ident, $sb:ident| $select:expr;
             bits: |$bp:ident, $bb:ident| $bits:expr;
+            more: { $($more:tt)* }
         ) => {
             // SAFETY of every block below: the token proves that the instructions exist; loads and stores are unaligned ones, inside
             // slices whose length was checked just before.
@@ -349,6 +388,12 @@ mod x86 {
                 type V = [$register; $count];
                 type M = [$mask; $count];
                 const LANES: usize = $count * $lanes;
+                type One = $one;
+
+                #[inline(always)]
+                fn one(self) -> $one {
+                    $one(())
+                }
 
                 #[inline(always)]
                 fn splat(self, value: $scalar) -> Self::V {
@@ -466,8 +511,30 @@ mod x86 {
                         unsafe { $bits }
                     })
                 }
+                $($more)*
             }
         };
+    }
+
+    /// Four rows of four, columns as rows: pairs within halves, then halves.
+    ///
+    /// # Safety
+    /// The machine must have AVX.
+    #[inline(always)]
+    unsafe fn turn([a, b, c, d]: [&[f64; 4]; 4]) -> [[f64; 4]; 4] {
+        let mut columns = [[0.0; 4]; 4];
+        // SAFETY: the caller promises the instructions; loads and stores are unaligned ones of four values each.
+        unsafe {
+            let (a, b) = (_mm256_loadu_pd(a.as_ptr()), _mm256_loadu_pd(b.as_ptr()));
+            let (c, d) = (_mm256_loadu_pd(c.as_ptr()), _mm256_loadu_pd(d.as_ptr()));
+            let (even, odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+            let (even_below, odd_below) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+            _mm256_storeu_pd(columns[0].as_mut_ptr(), _mm256_permute2f128_pd::<0x20>(even, even_below));
+            _mm256_storeu_pd(columns[1].as_mut_ptr(), _mm256_permute2f128_pd::<0x20>(odd, odd_below));
+            _mm256_storeu_pd(columns[2].as_mut_ptr(), _mm256_permute2f128_pd::<0x31>(even, even_below));
+            _mm256_storeu_pd(columns[3].as_mut_ptr(), _mm256_permute2f128_pd::<0x31>(odd, odd_below));
+        }
+        columns
     }
 
     /// Added to a number, leaves its nearest multiple of a sixteenth: the last bit of the sum counts sixteenths.
@@ -515,7 +582,7 @@ mod x86 {
     }
 
     x86! {
-        Avx512, f32, __m512, registers 4, lanes 16, mask __mmask16;
+        Avx512 and OneAvx512, f32, __m512, registers 4, lanes 16, mask __mmask16;
         _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_fmadd_ps _mm512_min_ps _mm512_max_ps _mm512_sqrt_ps;
         reciprocal: |a| _mm512_rcp14_ps(a);
         exp2: |a| {
@@ -528,10 +595,11 @@ mod x86 {
         and: |a, b| a & b;
         select: |m, a, b| _mm512_mask_blend_ps(m, b, a);
         bits: |bytes, bit| _mm_test_epi8_mask(_mm_loadu_si128(bytes.as_ptr().cast()), _mm_set1_epi8(bit as i8));
+        more: {}
     }
 
     x86! {
-        Avx512, f64, __m512d, registers 4, lanes 8, mask __mmask8;
+        Avx512 and OneAvx512, f64, __m512d, registers 4, lanes 8, mask __mmask8;
         _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_fmadd_pd _mm512_min_pd _mm512_max_pd _mm512_sqrt_pd;
         reciprocal: |a| _mm512_rcp14_pd(a);
         exp2: |a| {
@@ -554,10 +622,17 @@ mod x86 {
         and: |a, b| a & b;
         select: |m, a, b| _mm512_mask_blend_pd(m, b, a);
         bits: |bytes, bit| _mm_test_epi8_mask(_mm_loadl_epi64(bytes.as_ptr().cast()), _mm_set1_epi8(bit as i8)) as u8;
+        more: {
+            #[inline(always)]
+            fn turn(self, rows: [&[f64; 4]; 4]) -> [[f64; 4]; 4] {
+                // SAFETY: see above.
+                unsafe { turn(rows) }
+            }
+        }
     }
 
     x86! {
-        Avx2, f32, __m256, registers 2, lanes 8, mask __m256;
+        Avx2 and OneAvx2, f32, __m256, registers 2, lanes 8, mask __m256;
         _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_fmadd_ps _mm256_min_ps _mm256_max_ps _mm256_sqrt_ps;
         reciprocal: |a| _mm256_rcp_ps(a);
         exp2: |a| {
@@ -575,10 +650,11 @@ mod x86 {
             let bit = _mm256_set1_epi32(i32::from(bit));
             _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(wide, bit), bit))
         };
+        more: {}
     }
 
     x86! {
-        Avx2, f64, __m256d, registers 2, lanes 4, mask __m256d;
+        Avx2 and OneAvx2, f64, __m256d, registers 2, lanes 4, mask __m256d;
         _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_fmadd_pd _mm256_min_pd _mm256_max_pd _mm256_sqrt_pd;
         reciprocal: |a| _mm256_div_pd(_mm256_set1_pd(1.0), a);
         exp2: |a| {
@@ -598,5 +674,12 @@ mod x86 {
             let bit = _mm256_set1_epi64x(i64::from(bit));
             _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(wide, bit), bit))
         };
+        more: {
+            #[inline(always)]
+            fn turn(self, rows: [&[f64; 4]; 4]) -> [[f64; 4]; 4] {
+                // SAFETY: see above.
+                unsafe { turn(rows) }
+            }
+        }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Mutex;
 
-use super::rows::{BaseGram, Work, panel_order};
-use super::{MAX_SET, Normalization, Rule, check_size, compare, factorial, log_permanent, ranks, rule, sort_members, value};
+use super::gathered::{Distinct, Gathered};
+use super::rows::{Work, panel_order};
+use super::{Normalization, Rule, check_size, factorial, log_permanent, ranks, rule, sort_members, value};
 use crate::data::{Matrix, all_finite};
 use crate::error::{Error, Result};
 use crate::kernel::{self, Gamma, Kernel, KernelRows};
+use crate::linalg;
 use crate::observe::Context;
 use crate::parallel;
 use crate::simd::Isa;
@@ -15,8 +17,6 @@ use crate::simd::Isa;
 const BATCH: usize = 4;
 /// Bytes of member values at a time.
 const BUFFER: usize = 128 << 10;
-/// Side of the squares in which a matrix is mirrored.
-const SQUARE: usize = 32;
 
 /// Kernel values of every set of `a` with every set of `b` (of `a` itself if there is none), row-major. Rows `i k .. (i + 1) k` of a table
 /// are the members of set `i`, in any order.
@@ -219,15 +219,14 @@ fn by_members(
     let other = b.unwrap_or(a);
     let (rows, columns) = (a.rows() / k, other.rows() / k);
     let (left, right) = (Distinct::new(a), b.map(Distinct::new));
+    let right = right.as_ref().unwrap_or(&left);
     // Sets that share samples, as tuples of a training set do: a matrix of the distinct samples is small, and the rest is gathering.
-    let repeated = left.rows.len().saturating_mul(right.as_ref().unwrap_or(&left).rows.len()) <= a.rows() * other.rows() / 4;
-    if repeated {
-        let gathered = Gathered::new(rule, base, (a, &left), (other, right.as_ref().unwrap_or(&left)), k, context)?;
-        return gathered.fill_all(b.is_none(), context, values);
+    if left.rows.len().saturating_mul(right.rows.len()) <= a.rows() * other.rows() / 4 {
+        return Gathered::new(rule, base, (a, &left), (other, right), k, context)?.fill(b.is_none(), context, values);
     }
-    let left = in_order(a, k);
-    let right = select(other, &panel_order(&tuples(other, k), k, context.isa.lanes::<f64>()));
-    let kernel = kernel::cross(base, &left, &[], &right, context)?;
+    let kernel_rows = select(a, &left.tuples(k));
+    let kernel_columns = select(other, &panel_order(&right.tuples(k), k, context.isa.lanes::<f64>()));
+    let kernel = kernel::cross(base, &kernel_rows, &[], &kernel_columns, context)?;
     fill_batches(&Streamed { kernel, rule, k, columns, isa: context.isa }, rows, b.is_none(), context, values)
 }
 
@@ -241,19 +240,19 @@ fn fill_batches(streamed: &Streamed<'_>, rows: usize, symmetric: bool, context: 
             return None;
         }
         let mut slot = slots[batch].lock().expect("only one thread has this batch");
-        // A matrix of sets with themselves is symmetric: what lies left of the diagonal's panel is mirrored below.
-        let panel = if symmetric { batch * BATCH / lanes } else { 0 };
-        streamed.fill(batch * BATCH, panel, &mut slot);
-        Some(slot.chunks_exact(columns).all(|row| all_finite(&row[panel * lanes..])))
+        // A matrix of sets with themselves is symmetric: what lies right of the diagonal's panel is its mirror image.
+        let end = if symmetric { (batch * BATCH + slot.len() / columns).next_multiple_of(lanes).min(columns) } else { columns };
+        streamed.fill(batch * BATCH, end, &mut slot);
+        Some(slot.chunks_exact(columns).all(|row| all_finite(&row[..end])))
     });
     drop(slots);
     if symmetric {
-        mirror(values, rows);
+        linalg::mirror_on(context.threads, values, rows, rows);
     }
     all_done(&done)
 }
 
-fn all_done(done: &[Option<bool>]) -> Result<bool> {
+pub(super) fn all_done(done: &[Option<bool>]) -> Result<bool> {
     if done.contains(&None) {
         return Err(Error::data("the set kernel was stopped before it was complete"));
     }
@@ -271,17 +270,17 @@ struct Streamed<'a> {
 }
 
 impl Streamed<'_> {
-    /// Rows from set `first` on into `out`; columns before `panel` are left alone.
-    fn fill(&self, first: usize, panel: usize, out: &mut [f64]) {
+    /// The first `filled` columns of rows from set `first` on into `out`.
+    fn fill(&self, first: usize, filled: usize, out: &mut [f64]) {
         let (k, lanes, columns) = (self.k, self.isa.lanes::<f64>(), self.columns);
-        let panels = columns.div_ceil(lanes);
+        let panels = filled.div_ceil(lanes);
         let chunk = (BUFFER / size_of::<f64>() / (BATCH * k * k * lanes)).clamp(1, panels);
         let sets = out.len() / columns;
         let members: Vec<usize> = (first * k..(first + sets) * k).collect();
         let mut work = Work::new(self.rule, k, self.isa);
         let mut buffer = vec![0.0; members.len() * chunk * k * lanes];
         let mut done = vec![0.0; chunk * lanes];
-        for start in (panel..panels).step_by(chunk) {
+        for start in (0..panels).step_by(chunk) {
             let end = (start + chunk).min(panels);
             let stride = (end - start) * k * lanes;
             let mut slices: Vec<&mut [f64]> = buffer.chunks_exact_mut(stride).take(members.len()).collect();
@@ -294,124 +293,6 @@ impl Streamed<'_> {
                 } else {
                     work.finish(values, stride, &mut done[..(end - start) * lanes]);
                     to.copy_from_slice(&done[..to.len()]);
-                }
-            }
-        }
-    }
-}
-
-/// Members' values from a matrix of the distinct samples.
-struct Gathered {
-    gram: BaseGram<f64>,
-    rule: Rule,
-    k: usize,
-    rows: Vec<u32>,
-    columns: Vec<u32>,
-    isa: Isa,
-}
-
-impl Gathered {
-    fn new(
-        rule: Rule,
-        base: &Kernel,
-        (a, left): (&Matrix<'_>, &Distinct),
-        (b, right): (&Matrix<'_>, &Distinct),
-        k: usize,
-        context: &Context<'_>,
-    ) -> Result<Self> {
-        let (x, z) = (a.select(&left.rows), b.select(&right.rows));
-        let gram = BaseGram::new(&*kernel::cross::<f64>(base, &x, &[], &z, context)?, context);
-        let tuples = |of: &Distinct| {
-            let mut tuples = of.places.clone();
-            // Distinct samples are numbered by value.
-            tuples.chunks_exact_mut(k).for_each(<[u32]>::sort_unstable);
-            tuples
-        };
-        Ok(Self { gram, rule, k, rows: tuples(left), columns: tuples(right), isa: context.isa })
-    }
-
-    /// One panel of columns at a time: the base matrix's columns are gathered for it once, and every set of rows then reads its members'
-    /// rows in one run. Whether all values are finite.
-    fn fill_all(&self, symmetric: bool, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
-        let (k, lanes) = (self.k, self.isa.lanes::<f64>());
-        let (rows, columns) = (self.rows.len() / k, self.columns.len() / k);
-        let index = panel_order(&self.columns, k, lanes);
-        let samples = self.rows.iter().max().map_or(0, |&most| most as usize + 1);
-        let panels = columns.div_ceil(lanes);
-        let target = Mutex::new(values);
-        let done = parallel::map(context.threads, panels, |panel| {
-            if context.step("set kernel", panel, panels).is_some() {
-                return None;
-            }
-            let index = &index[panel * k * lanes..(panel + 1) * k * lanes];
-            let mut block = vec![0.0; samples * index.len()];
-            for (sample, to) in block.chunks_exact_mut(index.len()).enumerate() {
-                let from = self.gram.row(sample);
-                to.iter_mut().zip(index).for_each(|(to, &place)| *to = from[place as usize]);
-            }
-            // Of a symmetric matrix only what is above the end of the panel; the rest is its mirror image.
-            let count = if symmetric { rows.min((panel + 1) * lanes) } else { rows };
-            let mut work = Work::new(self.rule, k, self.isa);
-            let mut made = vec![0.0; count * lanes];
-            let mut starts = [0; MAX_SET];
-            for (set, to) in made.chunks_exact_mut(lanes).enumerate() {
-                let members = &self.rows[set * k..(set + 1) * k];
-                starts.iter_mut().zip(members).for_each(|(start, &sample)| *start = sample as usize * index.len());
-                work.finish_at(&block, &starts[..k], to);
-            }
-            let (first, width) = (panel * lanes, lanes.min(columns - panel * lanes));
-            let mut target = target.lock().expect("no holder panics");
-            for (set, from) in made.chunks_exact(lanes).enumerate() {
-                target[set * columns + first..set * columns + first + width].copy_from_slice(&from[..width]);
-            }
-            if symmetric {
-                // A few sets at a time for all columns: what was made is read from the first cache.
-                for block in (0..count).step_by(SQUARE) {
-                    for column in 0..width {
-                        // Within the diagonal's own square both halves were computed; the upper one stays.
-                        let row = first + column;
-                        let sets = block..(block + SQUARE).min(row).max(block);
-                        let to = &mut target[row * columns + sets.start..row * columns + sets.end];
-                        to.iter_mut().zip(sets).for_each(|(to, set)| *to = made[set * lanes + column]);
-                    }
-                }
-            }
-            Some(all_finite(&made))
-        });
-        all_done(&done)
-    }
-}
-
-/// The distinct rows of a table, in the order of their values.
-struct Distinct {
-    /// One row of each kind.
-    rows: Vec<usize>,
-    /// The kind of every row.
-    places: Vec<u32>,
-}
-
-impl Distinct {
-    fn new(x: &Matrix<'_>) -> Self {
-        let mut order = vec![0; x.rows()];
-        ranks(x).into_iter().enumerate().for_each(|(row, rank)| order[rank as usize] = row);
-        let (mut rows, mut places): (Vec<usize>, Vec<u32>) = (Vec::new(), vec![0; x.rows()]);
-        for row in order {
-            if rows.last().is_none_or(|&last| compare(x, last, row).is_ne()) {
-                rows.push(row);
-            }
-            places[row] = rows.len() as u32 - 1;
-        }
-        Self { rows, places }
-    }
-}
-
-/// Copies what is above the diagonal below it, in squares that stay in cache.
-fn mirror(values: &mut [f64], n: usize) {
-    for top in (0..n).step_by(SQUARE) {
-        for left in (0..=top).step_by(SQUARE) {
-            for i in top..(top + SQUARE).min(n) {
-                for j in left..(left + SQUARE).min(i) {
-                    values[i * n + j] = values[j * n + i];
                 }
             }
         }

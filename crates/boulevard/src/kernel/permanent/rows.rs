@@ -1,10 +1,10 @@
 //! Rows of a set kernel, gathered from the kernel matrix of single samples.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::subset::permanents;
-use super::{MAX_SET, Rule, factorial, value};
+use super::subset::{IN_REGISTERS, InRows, Places, permanents};
+use super::{Rule, factorial, value};
 use crate::kernel::rows::KernelRows;
 use crate::observe::Context;
 use crate::parallel;
@@ -24,17 +24,16 @@ impl<T: Real> BaseGram<T> {
     pub(crate) fn new(kernel: &dyn KernelRows<T>, context: &Context<'_>) -> Self {
         const PART: usize = 64;
         let width = kernel.columns().next_multiple_of(context.isa.lanes::<T>());
-        let parts = kernel.rows().div_ceil(PART);
         let threads = if kernel.rows() * width < 1 << 16 { 1 } else { context.threads };
-        let parts = parallel::map(threads, parts, |p| {
+        let mut values = vec![T::default(); kernel.rows() * width];
+        let parts: Vec<Mutex<&mut [T]>> = values.chunks_mut((PART * width).max(1)).map(Mutex::new).collect();
+        parallel::map(threads, parts.len(), |p| {
             let rows: Vec<usize> = (p * PART..((p + 1) * PART).min(kernel.rows())).collect();
-            let mut values = vec![T::default(); rows.len() * width];
-            if width > 0 {
-                kernel.fill(&rows, 0..kernel.columns(), &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
-            }
-            values
+            let part = &mut *parts[p].lock().expect("only one thread has this part");
+            kernel.fill(&rows, 0..kernel.columns(), &mut part.chunks_exact_mut(width).collect::<Vec<_>>());
         });
-        Self { values: parts.concat(), width }
+        drop(parts);
+        Self { values, width }
     }
 
     pub(super) fn row(&self, row: usize) -> &[T] {
@@ -176,28 +175,26 @@ pub(super) struct Work<T> {
 
 impl<T: Real> Work<T> {
     pub(super) fn new(rule: Rule, k: usize, isa: Isa) -> Self {
-        let table = if k > 3 && rule == Rule::Permanent { isa.lanes::<T>() << k } else { 0 };
+        let table = if k > IN_REGISTERS && rule == Rule::Permanent { isa.register::<T>() << k } else { 0 };
         Self { rule, k, isa, factor: T::from_f64(1.0 / factorial(k)), table: vec![T::default(); table], one: vec![0.0; k * k] }
     }
 
     /// Entry (r, c) of panel p is at `values[r * stride + (p * k + c) * lanes]`.
     pub(super) fn finish(&mut self, values: &[T], stride: usize, out: &mut [T]) {
-        let mut starts = [0; MAX_SET];
-        starts.iter_mut().enumerate().for_each(|(r, start)| *start = r * stride);
-        self.finish_at(values, &starts[..self.k], out);
+        self.finish_at(values, InRows { stride, k: self.k, lanes: self.isa.lanes::<T>() }, out);
     }
 
-    /// The same with row r of all panels from `values[starts[r]]` on.
-    pub(super) fn finish_at(&mut self, values: &[T], starts: &[usize], out: &mut [T]) {
+    /// The same with entries at these places.
+    pub(super) fn finish_at(&mut self, values: &[T], places: impl Places, out: &mut [T]) {
         let k = self.k;
         match self.rule {
-            Rule::Permanent => permanents(self.isa, values, starts, &mut self.table, self.factor, out),
+            Rule::Permanent => permanents(self.isa, k, values, places, &mut self.table, self.factor, out),
             _ => {
-                let lanes = self.isa.lanes::<T>();
+                let lanes = places.lanes();
                 for (place, to) in out.iter_mut().enumerate() {
                     let (panel, lane) = (place / lanes, place % lanes);
                     for (entry, one) in self.one.iter_mut().enumerate() {
-                        *one = values[starts[entry / k] + (panel * k + entry % k) * lanes + lane].to_f64();
+                        *one = values[places.at(panel, entry / k, entry % k) + lane].to_f64();
                     }
                     *to = T::from_f64(value(self.rule, &self.one, k));
                 }

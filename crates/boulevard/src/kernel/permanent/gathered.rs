@@ -1,0 +1,161 @@
+//! Set kernels between sets that share samples: a matrix of the distinct samples, gathered from.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::gram::all_done;
+use super::rows::{BaseGram, Work, panel_order};
+use super::subset::{BySample, IN_REGISTERS};
+use super::{Rule, by_value, compare, sort_members};
+use crate::data::{Matrix, all_finite};
+use crate::error::Result;
+use crate::kernel::{self, Kernel};
+use crate::linalg;
+use crate::observe::Context;
+use crate::parallel;
+use crate::simd::Isa;
+
+/// Rows of a matrix under one lock: panels begin and end within a group.
+const GROUP: usize = 64;
+/// No kind of sample.
+const NONE: u32 = u32::MAX;
+
+/// Members' values from a matrix of the distinct samples.
+pub(super) struct Gathered {
+    gram: BaseGram<f64>,
+    rule: Rule,
+    k: usize,
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    /// Distinct samples among the columns.
+    samples: usize,
+    isa: Isa,
+}
+
+impl Gathered {
+    pub(super) fn new(
+        rule: Rule,
+        base: &Kernel,
+        (a, left): (&Matrix<'_>, &Distinct),
+        (b, right): (&Matrix<'_>, &Distinct),
+        k: usize,
+        context: &Context<'_>,
+    ) -> Result<Self> {
+        let (x, z) = (a.select(&left.rows), b.select(&right.rows));
+        let gram = BaseGram::new(&*kernel::cross::<f64>(base, &x, &[], &z, context)?, context);
+        let sets = |of: &Distinct| {
+            let mut sets = of.places.clone();
+            // Distinct samples are numbered by value.
+            sets.chunks_exact_mut(k).for_each(<[u32]>::sort_unstable);
+            sets
+        };
+        Ok(Self { gram, rule, k, rows: sets(left), columns: sets(right), samples: right.rows.len(), isa: context.isa })
+    }
+
+    /// One panel of row sets at a time: their members' rows are turned into one run of values per sample, and every set of columns then
+    /// reads its members' runs. Whether all values are finite.
+    pub(super) fn fill(&self, symmetric: bool, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
+        // What is gathered for a panel must stay in the second-level cache.
+        let (k, lanes) = (self.k, self.isa.register::<f64>() * if self.k <= IN_REGISTERS { 2 } else { 1 });
+        let columns = self.columns.len() / k;
+        let index = panel_order(&self.rows, k, lanes);
+        let rows = self.rows.len() / k;
+        let panels = rows.div_ceil(lanes);
+        let groups: Vec<Mutex<&mut [f64]>> = values.chunks_mut(GROUP * columns).map(Mutex::new).collect();
+        let next = AtomicUsize::new(0);
+        let done = parallel::map(context.threads, context.threads.min(panels), |_| {
+            let mut work = Work::new(self.rule, k, self.isa);
+            let (mut block, mut made) = (vec![0.0; self.samples * k * lanes], vec![0.0; columns * lanes]);
+            let mut finite = true;
+            loop {
+                // Later panels of a triangle are longer, and begun first.
+                let Some(panel) = panels.checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) else { break };
+                if context.step("set kernel", panels - 1 - panel, panels).is_some() {
+                    return None;
+                }
+                let index = &index[panel * k * lanes..(panel + 1) * k * lanes];
+                linalg::transpose(self.isa, k * lanes, self.samples, |i| self.gram.row(index[i] as usize), &mut block, k * lanes);
+                // Of a symmetric matrix only what is left of the end of the panel; the rest is its mirror image.
+                let count = if symmetric { columns.min((panel + 1) * lanes) } else { columns };
+                let made = &mut made[..count * lanes];
+                work.finish_at(&block, BySample { sets: &self.columns, k, lanes }, made);
+                finite &= all_finite(made);
+                let first = panel * lanes;
+                let width = lanes.min(rows - first);
+                let mut group = groups[first / GROUP].lock().expect("no holder panics");
+                let out = &mut group[first % GROUP * columns..];
+                linalg::transpose(self.isa, count, width, |set| &made[set * lanes..], out, columns);
+                if !symmetric {
+                    continue;
+                }
+                // Within the square on the diagonal both halves were computed.
+                linalg::mirror(&mut out[first..], width, columns);
+                drop(group);
+                // Mirrored at once, while it is in the cache; one lock at a time, so that nobody waits for long.
+                for (group, made) in groups.iter().zip(made[..first * lanes].chunks(GROUP * lanes)) {
+                    let mut group = group.lock().expect("no holder panics");
+                    for (row, made) in group.chunks_exact_mut(columns).zip(made.chunks_exact(lanes)) {
+                        row[first..first + width].copy_from_slice(&made[..width]);
+                    }
+                }
+            }
+            Some(finite)
+        });
+        all_done(&done)
+    }
+}
+
+/// The distinct rows of a table, in the order of their values.
+pub(super) struct Distinct {
+    /// One row of each kind.
+    pub(super) rows: Vec<usize>,
+    /// The kind of every row.
+    pub(super) places: Vec<u32>,
+}
+
+impl Distinct {
+    pub(super) fn new(x: &Matrix<'_>) -> Self {
+        // Equal rows have equal hashes: only one of each kind has to be put in order. Kinds are found by open addressing.
+        let size = (2 * x.rows()).next_power_of_two();
+        let mut found = vec![NONE; size];
+        let (mut kinds, mut kind_of): (Vec<usize>, Vec<u32>) = (Vec::new(), vec![0; x.rows()]);
+        for (row, kind) in kind_of.iter_mut().enumerate() {
+            // The high bits are the well mixed ones.
+            let mut at = (hash(x, row) >> 32) as usize & (size - 1);
+            while found[at] != NONE && compare(x, kinds[found[at] as usize], row).is_ne() {
+                at = (at + 1) & (size - 1);
+            }
+            if found[at] == NONE {
+                found[at] = kinds.len() as u32;
+                kinds.push(row);
+            }
+            *kind = found[at];
+        }
+        let mut place = vec![0; kinds.len()];
+        let order = by_value(x, &kinds);
+        order.iter().enumerate().for_each(|(rank, &kind)| place[kind as usize] = rank as u32);
+        Self {
+            rows: order.iter().map(|&kind| kinds[kind as usize]).collect(),
+            places: kind_of.iter().map(|&kind| place[kind as usize]).collect(),
+        }
+    }
+
+    /// All rows in sets of `k`, members of every set in their order of values.
+    pub(super) fn tuples(&self, k: usize) -> Vec<u32> {
+        let mut tuples: Vec<u32> = (0..self.places.len() as u32).collect();
+        sort_members(&mut tuples, k, &self.places);
+        tuples
+    }
+}
+
+/// A number that equal rows share.
+fn hash(x: &Matrix<'_>, row: usize) -> u64 {
+    let mut hash = 0_u64;
+    // Zeros may be stored or not.
+    x.for_each(row, |column, value| {
+        if value != 0.0 {
+            hash = (hash.rotate_left(5) ^ value.to_bits() ^ column as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    });
+    hash
+}
