@@ -1,11 +1,11 @@
 //! Threads that live as long as one fit: coarse tasks, and a crew for passes of a few microseconds.
 //!
-//! Nothing outlives the call that made it (a process may fork at any time), and nothing depends on which thread does which part.
+//! No thread works beyond the call that made it (a process may fork at any time), and nothing depends on which thread does which part.
 //! One of three files with `unsafe` code (docs/architecture.md).
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::{JoinHandle, Thread};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// Runs `work(i)` for every `i` in `0..count` on up to `threads` threads; results come back in order.
@@ -27,12 +27,8 @@ pub fn map<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sy
             *results[i].lock().expect("only one thread has this index") = Some(result);
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(run);
-        }
-        run();
-    });
+    // Not a scope, which waits for all its threads: one whose core has to wake up first may begin when everything is done.
+    Crew::new(threads).split(threads, &|_| run());
     results.into_iter().map(|slot| slot.into_inner().expect("no thread panicked").expect("every index was taken")).collect()
 }
 
@@ -42,6 +38,10 @@ type Task = *const (dyn Fn(usize) + Sync);
 const PART_BITS: u32 = 16;
 /// A helper that found nothing to do for this long goes to sleep.
 const PATIENCE: Duration = Duration::from_micros(60);
+/// Longest wait for helpers to begin.
+const GREETING: Duration = Duration::from_micros(500);
+/// Rounds of waiting for helpers after which the caller sleeps in between.
+const LONG: u32 = 1 << 18;
 /// Rounds over which splitting and working alone are timed against each other.
 const WINDOW: usize = 128;
 /// Rounds between two looks at the clock.
@@ -143,15 +143,15 @@ fn listed(text: &str) -> usize {
 }
 
 struct Shared {
-    /// Round number (high bits) and next unclaimed part (low bits), in one word so that a claim names its round.
-    ticket: AtomicUsize,
-    /// Parts of the current round, 0 between rounds.
-    parts: AtomicUsize,
+    /// Round number, its number of parts and the next unclaimed part, in one word so that a claim is always one of its round.
+    ticket: AtomicU64,
     finished: AtomicUsize,
     task: Mutex<Option<SendTask>>,
     sleeping: AtomicUsize,
     panicked: AtomicBool,
     quit: AtomicBool,
+    /// Helpers that have begun.
+    begun: AtomicUsize,
 }
 
 #[derive(Clone, Copy)]
@@ -161,12 +161,13 @@ struct SendTask(Task);
 unsafe impl Send for SendTask {}
 
 impl Shared {
-    /// Claims a part of round `round`, if one is left.
-    fn claim(&self, round: usize, parts: usize) -> Option<usize> {
+    /// Claims a part of the current round, if one is left.
+    fn claim(&self) -> Option<usize> {
         let mut ticket = self.ticket.load(Ordering::Acquire);
         loop {
-            let part = ticket & ((1 << PART_BITS) - 1);
-            if ticket >> PART_BITS != round || part >= parts {
+            let low = |bits: u64| (bits & ((1 << PART_BITS) - 1)) as usize;
+            let (part, parts) = (low(ticket), low(ticket >> PART_BITS));
+            if part >= parts {
                 return None;
             }
             match self.ticket.compare_exchange_weak(ticket, ticket + 1, Ordering::AcqRel, Ordering::Acquire) {
@@ -183,9 +184,8 @@ impl Shared {
 /// that nobody started, and the crew times itself: where another process holds the cores it works alone until that changes.
 pub struct Crew {
     shared: Arc<Shared>,
-    helpers: Vec<JoinHandle<()>>,
-    handles: Vec<Thread>,
-    round: usize,
+    helpers: Vec<Thread>,
+    round: u64,
     pace: Pace,
 }
 
@@ -193,25 +193,30 @@ impl Crew {
     /// A crew of `threads`, the caller included.
     pub fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared {
-            ticket: AtomicUsize::new(0),
-            parts: AtomicUsize::new(0),
+            ticket: AtomicU64::new(0),
             finished: AtomicUsize::new(0),
             task: Mutex::new(None),
             sleeping: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
             quit: AtomicBool::new(false),
+            begun: AtomicUsize::new(0),
         });
         let mut helpers = Vec::new();
         for number in 1..threads {
             let shared = Arc::clone(&shared);
             // A system that refuses threads gets the same result from fewer.
             match std::thread::Builder::new().name(format!("boulevard-{number}")).spawn(move || help(&shared)) {
-                Ok(handle) => helpers.push(handle),
+                Ok(handle) => helpers.push(handle.thread().clone()),
                 Err(_) => break,
             }
         }
-        let handles = helpers.iter().map(|helper| helper.thread().clone()).collect();
-        Self { shared, helpers, handles, round: 0, pace: Pace::new() }
+        // Linux may put a new thread behind its maker on the same core, where it waits for the next tick though another core idles. A maker
+        // that sleeps for a moment lets it begin and go to sleep in turn; woken for work, it finds the idle core.
+        let start = Instant::now();
+        while shared.begun.load(Ordering::Acquire) < helpers.len() && start.elapsed() < GREETING {
+            std::thread::sleep(Duration::from_micros(10));
+        }
+        Self { shared, helpers, round: 0, pace: Pace::new() }
     }
 
     /// Threads in the crew.
@@ -241,14 +246,13 @@ impl Crew {
         let task: Task = unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), Task>(std::ptr::from_ref(work)) };
         *shared.task.lock().expect("helpers do not panic while they hold it") = Some(SendTask(task));
         shared.finished.store(0, Ordering::Relaxed);
-        shared.parts.store(parts, Ordering::Relaxed);
-        shared.ticket.store(self.round << PART_BITS, Ordering::SeqCst);
+        shared.ticket.store((self.round << PART_BITS | parts as u64) << PART_BITS, Ordering::SeqCst);
         if shared.sleeping.load(Ordering::SeqCst) > 0 {
-            self.handles.iter().for_each(Thread::unpark);
+            self.helpers.iter().for_each(Thread::unpark);
         }
         // Whatever happens in `work`, the helpers must be done before the closure's borrow ends.
         let guard = Wait { shared, parts };
-        while let Some(part) = shared.claim(self.round, parts) {
+        while let Some(part) = shared.claim() {
             work(part);
             shared.finished.fetch_add(1, Ordering::Release);
         }
@@ -267,43 +271,52 @@ impl Drop for Wait<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             // Claim what is left, so that only parts in other hands are waited for; the caller's own part counts as finished.
-            let round = self.shared.ticket.load(Ordering::Acquire) >> PART_BITS;
-            while self.shared.claim(round, self.parts).is_some() {
+            while self.shared.claim().is_some() {
                 self.shared.finished.fetch_add(1, Ordering::Release);
             }
             self.shared.finished.fetch_add(1, Ordering::Release);
         }
         let mut spins = 0u32;
         while self.shared.finished.load(Ordering::Acquire) < self.parts {
-            spins += 1;
-            // The helper may have lost its core: give it ours.
-            if spins.is_multiple_of(4096) { std::thread::yield_now() } else { std::hint::spin_loop() }
+            spins = spins.saturating_add(1);
+            match spins {
+                // A millisecond or so: this is no short pass.
+                LONG.. => std::thread::sleep(Duration::from_micros(20)),
+                // The helper may have lost its core: give it ours.
+                _ if spins.is_multiple_of(4096) => std::thread::yield_now(),
+                _ => std::hint::spin_loop(),
+            }
         }
-        self.shared.parts.store(0, Ordering::Relaxed);
     }
 }
 
 impl Drop for Crew {
     fn drop(&mut self) {
+        // They hold nothing of the caller's and end by themselves; waiting for one that sleeps can take longer than the work did.
         self.shared.quit.store(true, Ordering::SeqCst);
-        self.handles.iter().for_each(Thread::unpark);
-        for helper in self.helpers.drain(..) {
-            // A helper's panic was already reported by `run`.
-            let _ = helper.join();
-        }
+        self.helpers.iter().for_each(Thread::unpark);
     }
 }
 
 fn help(shared: &Shared) {
+    let rest = |round: u64| {
+        shared.sleeping.fetch_add(1, Ordering::SeqCst);
+        // A round published before the line above is seen here; one published after it unparks us.
+        if shared.ticket.load(Ordering::SeqCst) >> (2 * PART_BITS) == round && !shared.quit.load(Ordering::SeqCst) {
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+        shared.sleeping.fetch_sub(1, Ordering::SeqCst);
+    };
+    shared.begun.fetch_add(1, Ordering::Release);
+    rest(0);
     let mut idle_since = Instant::now();
     let mut spins = 0u32;
     loop {
         if shared.quit.load(Ordering::Relaxed) {
             return;
         }
-        let round = shared.ticket.load(Ordering::Acquire) >> PART_BITS;
-        let parts = shared.parts.load(Ordering::Relaxed);
-        if let Some(part) = shared.claim(round, parts) {
+        let round = shared.ticket.load(Ordering::Acquire) >> (2 * PART_BITS);
+        if let Some(part) = shared.claim() {
             let task = shared.task.lock().expect("the caller does not panic while it holds it").expect("a claimed part has a task");
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 // SAFETY: this part is claimed and not finished, so `Crew::run` is still waiting and the closure alive.
@@ -318,12 +331,7 @@ fn help(shared: &Shared) {
         }
         spins += 1;
         if spins.is_multiple_of(64) && idle_since.elapsed() > PATIENCE {
-            shared.sleeping.fetch_add(1, Ordering::SeqCst);
-            // A round published before the line above is seen here; one published after it unparks us.
-            if shared.ticket.load(Ordering::SeqCst) >> PART_BITS == round && !shared.quit.load(Ordering::SeqCst) {
-                std::thread::park_timeout(Duration::from_millis(50));
-            }
-            shared.sleeping.fetch_sub(1, Ordering::SeqCst);
+            rest(round);
             (idle_since, spins) = (Instant::now(), 0);
         } else {
             std::hint::spin_loop();
@@ -339,6 +347,21 @@ mod tests {
     fn map_keeps_the_order() {
         assert_eq!(map(3, 100, |i| i * i), (0..100).map(|i| i * i).collect::<Vec<_>>());
         assert!(map(4, 0, |i| i).is_empty());
+    }
+
+    /// Helpers that come early, late or not at all to the first round of a crew.
+    #[test]
+    fn short_work_is_complete_when_map_returns() {
+        for size in 0..2000 {
+            assert_eq!(map(3, size % 7, |i| i + size), (size..size + size % 7).collect::<Vec<_>>());
+        }
+        for parts in 1..500 {
+            let count = AtomicUsize::new(0);
+            Crew::new(3).split(parts, &|_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+            assert_eq!(count.into_inner(), parts);
+        }
     }
 
     #[test]

@@ -58,7 +58,11 @@ impl<'a> Solver<'a> {
             cache = cache.min(allowed - fixed);
         }
         // Cores that others hold are left to them; the longer the fit, the better one may look.
-        let threads = if n < 1000 || context.threads == 1 { 1 } else { context.threads.min(parallel::free_cores(1 + (n / 1000).min(20))) };
+        let threads = if n < 1000 || context.threads == 1 {
+            1
+        } else {
+            context.threads.min(parallel::free_cores((1 + n / 1000).min(5) + (n / 4000).min(15)))
+        };
         Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })
     }
 

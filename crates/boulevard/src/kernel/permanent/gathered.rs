@@ -1,5 +1,6 @@
 //! Set kernels between sets that share samples: a matrix of the distinct samples, gathered from.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +16,7 @@ use crate::observe::Context;
 use crate::parallel;
 use crate::simd::Isa;
 
-/// Rows of a matrix under one lock: panels begin and end within a group.
+/// Rows that one thread takes at a time, a whole number of panels, and that are under one lock.
 const GROUP: usize = 64;
 /// No kind of sample.
 const NONE: u32 = u32::MAX;
@@ -60,42 +61,35 @@ impl Gathered {
         let columns = self.columns.len() / k;
         let index = panel_order(&self.rows, k, lanes);
         let rows = self.rows.len() / k;
-        let panels = rows.div_ceil(lanes);
         let groups: Vec<Mutex<&mut [f64]>> = values.chunks_mut(GROUP * columns).map(Mutex::new).collect();
         let next = AtomicUsize::new(0);
-        let done = parallel::map(context.threads, context.threads.min(panels), |_| {
+        let done = parallel::map(context.threads, context.threads.min(groups.len()), |_| {
             let mut work = Work::new(self.rule, k, self.isa);
             let (mut block, mut made) = (vec![0.0; self.samples * k * lanes], vec![0.0; columns * lanes]);
             let mut finite = true;
             loop {
-                // Later panels of a triangle are longer, and begun first.
-                let Some(panel) = panels.checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) else { break };
-                if context.step("set kernel", panels - 1 - panel, panels).is_some() {
+                // Later rows of a triangle are longer, and begun first.
+                let Some(group) = groups.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) else { break };
+                if context.step("set kernel", groups.len() - 1 - group, groups.len()).is_some() {
                     return None;
                 }
-                let index = &index[panel * k * lanes..(panel + 1) * k * lanes];
-                linalg::transpose(self.isa, k * lanes, self.samples, |i| self.gram.row(index[i] as usize), &mut block, k * lanes);
-                // Of a symmetric matrix only what is left of the end of the panel; the rest is its mirror image.
-                let count = if symmetric { columns.min((panel + 1) * lanes) } else { columns };
-                let made = &mut made[..count * lanes];
-                work.finish_at(&block, BySample { sets: &self.columns, k, lanes }, made);
-                finite &= all_finite(made);
-                let first = panel * lanes;
-                let width = lanes.min(rows - first);
-                let mut group = groups[first / GROUP].lock().expect("no holder panics");
-                let out = &mut group[first % GROUP * columns..];
-                linalg::transpose(self.isa, count, width, |set| &made[set * lanes..], out, columns);
-                if !symmetric {
-                    continue;
-                }
-                // Within the square on the diagonal both halves were computed.
-                linalg::mirror(&mut out[first..], width, columns);
-                drop(group);
-                // Mirrored at once, while it is in the cache; one lock at a time, so that nobody waits for long.
-                for (group, made) in groups.iter().zip(made[..first * lanes].chunks(GROUP * lanes)) {
-                    let mut group = group.lock().expect("no holder panics");
-                    for (row, made) in group.chunks_exact_mut(columns).zip(made.chunks_exact(lanes)) {
-                        row[first..first + width].copy_from_slice(&made[..width]);
+                for first in (group * GROUP..((group + 1) * GROUP).min(rows)).step_by(lanes) {
+                    let index = &index[first * k..(first + lanes) * k];
+                    linalg::transpose(self.isa, k * lanes, self.samples, |i| self.gram.row(index[i] as usize), &mut block, k * lanes);
+                    // Of a symmetric matrix only what is left of the end of the panel; the rest is its mirror image.
+                    let count = if symmetric { columns.min(first + lanes) } else { columns };
+                    let made = &mut made[..count * lanes];
+                    work.finish_at(&block, BySample { sets: &self.columns, k, lanes }, made);
+                    finite &= all_finite(made);
+                    let width = lanes.min(rows - first);
+                    let mut own = groups[group].lock().expect("no holder panics");
+                    let out = &mut own[first % GROUP * columns..];
+                    linalg::transpose(self.isa, count, width, |set| &made[set * lanes..], out, columns);
+                    if symmetric {
+                        // Within the square on the diagonal both halves were computed.
+                        linalg::mirror(&mut out[first..], width, columns);
+                        drop(own);
+                        mirror_panel(&groups, made, lanes, columns, first..first + width);
                     }
                 }
             }
@@ -103,6 +97,25 @@ impl Gathered {
         });
         all_done(&done)
     }
+}
+
+/// Writes what was made for the rows `panel` into these columns of the rows above, at once, while it is in the cache.
+fn mirror_panel(groups: &[Mutex<&mut [f64]>], made: &[f64], lanes: usize, columns: usize, panel: Range<usize>) {
+    let write = |rows: &mut [f64], group: usize| {
+        let made = &made[group * GROUP * lanes..panel.start * lanes];
+        for (row, made) in rows.chunks_exact_mut(columns).zip(made.chunks_exact(lanes)) {
+            row[panel.clone()].copy_from_slice(&made[..panel.len()]);
+        }
+    };
+    // Whoever is busy in a group is not waited for before all others are done.
+    let mut later = Vec::new();
+    for (group, rows) in groups[..panel.start.div_ceil(GROUP)].iter().enumerate() {
+        match rows.try_lock() {
+            Ok(mut rows) => write(&mut rows, group),
+            Err(_) => later.push(group),
+        }
+    }
+    later.into_iter().for_each(|group| write(&mut groups[group].lock().expect("no holder panics"), group));
 }
 
 /// The distinct rows of a table, in the order of their values.
