@@ -129,25 +129,48 @@ impl GramRows {
     /// Evaluates all of `kernel`, rounded to single precision if asked. Of a matrix that is symmetric by its formula only the lower triangle
     /// is computed; one that was given is taken as it is.
     pub(crate) fn new(kernel: &dyn KernelRows<f64>, symmetric: bool, rounded: bool, isa: Isa) -> Self {
-        let (rows, columns) = (kernel.rows(), kernel.columns());
-        let lanes = isa.lanes::<f64>();
-        let width = columns.next_multiple_of(lanes);
-        // Every value is written below, padding too where tiles write it; what it holds before is finite.
-        let mut values = SPARE.take();
-        values.resize(rows * width, 0.0);
+        let mut gram = Self::empty(kernel, isa);
+        let (rows, columns, lanes, width) = (gram.rows, gram.columns, gram.lanes, gram.width);
         let order: Vec<usize> = (0..rows).collect();
         if symmetric {
-            for (block, out) in order.chunks(lanes).zip(values.chunks_mut(lanes * width)) {
+            for (block, out) in order.chunks(lanes).zip(gram.values.chunks_mut(lanes * width)) {
                 let end = block[block.len() - 1] + 1;
                 kernel.fill(block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>());
             }
-            linalg::mirror(&mut values, rows, width);
+            linalg::mirror(&mut gram.values, rows, width);
         } else {
-            kernel.fill(&order, 0..columns, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
+            kernel.fill(&order, 0..columns, &mut gram.values.chunks_exact_mut(width).collect::<Vec<_>>());
         }
         if rounded {
-            round(&mut values);
+            round(&mut gram.values);
         }
+        gram
+    }
+
+    /// The symmetric matrix of two groups of samples, one after the other, whose own matrices are known: only what is between them is
+    /// computed.
+    pub(crate) fn of_groups(kernel: &dyn KernelRows<f64>, groups: [&Self; 2], isa: Isa) -> Self {
+        let mut gram = Self::empty(kernel, isa);
+        let (width, first) = (gram.width, groups[0].rows);
+        let (above, below) = gram.values.split_at_mut(first * width);
+        for (row, to) in above.chunks_exact_mut(width).enumerate() {
+            to[..first].copy_from_slice(&groups[0].row(row)[..first]);
+        }
+        let order: Vec<usize> = (first..gram.rows).collect();
+        kernel.fill(&order, 0..first, &mut below.chunks_exact_mut(width).collect::<Vec<_>>());
+        for (row, to) in below.chunks_exact_mut(width).enumerate() {
+            to[first..gram.columns].copy_from_slice(&groups[1].row(row)[..groups[1].rows]);
+        }
+        linalg::mirror(&mut gram.values, gram.rows, width);
+        gram
+    }
+
+    /// Room for a matrix. Every value is written later, padding too where tiles write it; what it holds before is finite.
+    fn empty(kernel: &dyn KernelRows<f64>, isa: Isa) -> Self {
+        let (rows, columns, lanes) = (kernel.rows(), kernel.columns(), isa.lanes::<f64>());
+        let width = columns.next_multiple_of(lanes);
+        let mut values = SPARE.take();
+        values.resize(rows * width, 0.0);
         Self { values, rows, columns, width, lanes, isa, accuracy: kernel.accuracy() }
     }
 

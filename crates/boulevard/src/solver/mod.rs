@@ -17,5 +17,5 @@ mod tests;
 
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use solve::Solver;
-pub(crate) use source::SMALL;
 pub use source::{DoubledKernel, KernelSource, SubsetKernel, TableKernel};
+pub(crate) use source::{GroupMatrices, SMALL};

@@ -12,6 +12,9 @@ use crate::simd::{Isa, Real};
 /// Problems up to this size are solved in double precision from the whole kernel matrix: they are cheap, and exact at once.
 pub(crate) const SMALL: usize = 600;
 
+/// Features from which reading a kernel matrix from memory is faster than computing it again.
+const SHARED_FROM: usize = 128;
+
 /// The kernel matrix of one set of samples.
 pub trait KernelSource: Sync {
     /// Number of samples.
@@ -86,6 +89,7 @@ impl<'a> TableKernel<'a> {
             diagonal: samples.iter().map(|&s| diagonal[s]).collect(),
             single: OnceLock::new(),
             double: OnceLock::new(),
+            groups: None,
             isa: self.context.isa,
         })
     }
@@ -98,7 +102,40 @@ pub struct SubsetKernel<'a> {
     diagonal: Vec<f64>,
     single: OnceLock<SubsetRows<'a, f32>>,
     double: Lazy<'a, f64>,
+    groups: Option<(&'a GroupMatrices, [usize; 2])>,
     isa: Isa,
+}
+
+/// The kernel matrices of groups of samples, made when first asked for: with one machine per pair of classes, half of every pair's matrix
+/// is that of its classes, and the same in all their other pairs.
+///
+/// (Rows of larger problems could be shared in the same way. That was tried: on usps it gained nothing, on letter it lost a tenth, because
+/// keeping a row costs what computing it does and few rows are needed by many pairs.)
+pub(crate) struct GroupMatrices {
+    samples: Vec<Vec<usize>>,
+    matrices: Vec<OnceLock<GramRows>>,
+}
+
+impl GroupMatrices {
+    pub(crate) fn new(samples: Vec<Vec<usize>>) -> Self {
+        Self { matrices: samples.iter().map(|_| OnceLock::new()).collect(), samples }
+    }
+
+    /// The samples of a group.
+    pub(crate) fn samples(&self, group: usize) -> &[usize] {
+        &self.samples[group]
+    }
+
+    fn get(&self, group: usize, whole: &dyn KernelRows<f64>, isa: Isa) -> &GramRows {
+        self.matrices[group].get_or_init(|| GramRows::new(&SubsetRows::new(whole, &self.samples[group]), true, false, isa))
+    }
+}
+
+impl<'a> SubsetKernel<'a> {
+    /// The samples are those of two groups, one after the other; matrices within groups are shared with other subsets.
+    pub(crate) fn of_groups(self, matrices: &'a GroupMatrices, groups: [usize; 2]) -> Self {
+        Self { groups: Some((matrices, groups)), ..self }
+    }
 }
 
 impl KernelSource for SubsetKernel<'_> {
@@ -119,7 +156,14 @@ impl KernelSource for SubsetKernel<'_> {
         let whole = self.whole.double()?;
         get(&self.double, || {
             let rows = SubsetRows::new(whole, &self.samples);
-            Ok(if self.len() <= SMALL { Box::new(GramRows::new(&rows, self.whole.symmetric(), false, self.isa)) } else { Box::new(rows) })
+            let symmetric = self.whole.symmetric();
+            Ok(match &self.groups {
+                _ if self.len() > SMALL => Box::new(rows),
+                Some((matrices, groups)) if symmetric && self.dimensions() >= SHARED_FROM => {
+                    Box::new(GramRows::of_groups(&rows, groups.map(|group| matrices.get(group, whole, self.isa)), self.isa))
+                }
+                _ => Box::new(GramRows::new(&rows, symmetric, false, self.isa)),
+            })
         })
     }
 

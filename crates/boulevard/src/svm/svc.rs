@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::parallel;
-use crate::solver::{DualProblem, DualSolution, Equality, KernelSource, Solver, TableKernel};
+use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Solver, TableKernel};
 
 /// How errors are paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -224,23 +224,26 @@ impl Svc {
         source: &TableKernel<'_>,
         context: &Context<'_>,
     ) -> Result<(Vec<Option<PairFit>>, FitReport)> {
-        let members: Vec<Vec<usize>> = (0..count).map(|class| classes.members(class)).collect();
+        let members = GroupMatrices::new((0..count).map(|class| classes.members(class)).collect());
         let all = pairs(count);
         let inner = if all.len() > 1 { context.with_threads(1) } else { *context };
         let inner = Context { memory: context.memory.map(|m| m / context.threads.min(all.len()).max(1)), ..inner };
         let fits = parallel::map(context.threads, all.len(), |p| -> Result<Option<PairFit>> {
             let (i, j) = all[p];
-            if members[i].is_empty() || members[j].is_empty() {
+            let of_both = [members.samples(i), members.samples(j)];
+            if of_both[0].is_empty() || of_both[1].is_empty() {
                 return Ok(None);
             }
-            let mut samples = [&members[i][..], &members[j][..]].concat();
-            samples.sort_unstable();
+            let mut samples = of_both.concat();
+            let whole = samples.len() == source.len();
+            if whole {
+                samples.sort_unstable();
+            }
             let of_class = |&s: &usize| classes.codes[s] as usize == i;
             let signs: Vec<f64> = samples.iter().map(|s| if of_class(s) { 1.0 } else { -1.0 }).collect();
             let weights: Vec<f64> = samples.iter().map(|&s| classes.weights[s]).collect();
             let factors: Vec<f64> = samples.iter().map(|&s| classes.factors[classes.codes[s] as usize]).collect();
-            let whole = samples.len() == source.len();
-            let subset = if whole { None } else { Some(source.subset(&samples)?) };
+            let subset = if whole { None } else { Some(source.subset(&samples)?.of_groups(&members, [i, j])) };
             let source: &dyn KernelSource = subset.as_ref().map_or(source, |subset| subset);
             let mut solver = Solver::new(source, self.solver.cache_bytes(), &inner)?;
             let fit = self.solve_binary(&mut solver, &signs, &weights, &factors, None)?;

@@ -121,6 +121,28 @@ fn threads_and_batches_give_the_same_bits() {
     }
 }
 
+/// Wide enough that pairs share the matrices of their classes.
+#[test]
+fn a_pair_among_many_is_the_machine_of_its_two_classes_alone() {
+    let (n, d) = (150, 140);
+    let mut random = crate::random::Random::new(8, 0);
+    let values: Vec<f64> = (0..n * d).map(|i| random.normal() + if i % d % 3 == i / d % 3 { 0.4 } else { 0.0 }).collect();
+    let codes: Vec<u32> = (0..n as u32).map(|i| i % 3).collect();
+    let names = |codes: &[u32]| codes.iter().map(|&c| ["a", "b", "c"][c as usize]).collect::<Vec<_>>();
+    let x = Matrix::dense(values, n, d).unwrap();
+    let learner = Svc { kernel: Kernel::rbf(0.005), solver: tight(), ..Svc::default() };
+    let all = learner.fit(&Dataset::classes(x.select(&(0..n).collect::<Vec<_>>()), Categories::from_names(&names(&codes)))).unwrap();
+    let outputs = all.raw_values(&x, &Context::default()).unwrap();
+    for (pair, [first, second]) in [[0, 1], [0, 2], [1, 2]].into_iter().enumerate() {
+        let rows: Vec<usize> = (0..n).filter(|&i| codes[i] == first || codes[i] == second).collect();
+        let labels: Vec<u32> = rows.iter().map(|&i| codes[i]).collect();
+        let alone = learner.fit(&Dataset::classes(x.select(&rows), Categories::from_names(&names(&labels)))).unwrap();
+        let expected = alone.raw_values(&x, &Context::default()).unwrap();
+        let found: Vec<f64> = (0..n).map(|i| outputs[i * 3 + pair]).collect();
+        close(&found, &expected, 1e-7, "one pair");
+    }
+}
+
 #[test]
 fn predictions_are_the_argmax_of_what_is_shown() {
     let data = three_classes(200);

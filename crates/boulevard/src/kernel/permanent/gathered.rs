@@ -67,9 +67,8 @@ impl Gathered {
             let mut work = Work::new(self.rule, k, self.isa);
             let (mut block, mut made) = (vec![0.0; self.samples * k * lanes], vec![0.0; columns * lanes]);
             let mut finite = true;
-            loop {
-                // Later rows of a triangle are longer, and begun first.
-                let Some(group) = groups.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) else { break };
+            // Later rows of a triangle are longer, and begun first.
+            while let Some(group) = groups.len().checked_sub(next.fetch_add(1, Ordering::Relaxed) + 1) {
                 if context.step("set kernel", groups.len() - 1 - group, groups.len()).is_some() {
                     return None;
                 }
