@@ -119,23 +119,23 @@ impl Places for BySample<'_> {
 
 /// Some lanes of a panel of matrices of size `K`.
 #[derive(Clone, Copy)]
-struct Entries<'a, T, const K: usize, const COLUMNS: bool> {
+struct Entries<'a, T, P, const K: usize> {
     runs: [&'a [T]; K],
-    lanes: usize,
+    places: P,
     lane: usize,
 }
 
-impl<'a, T: Real, const K: usize, const COLUMNS: bool> Entries<'a, T, K, COLUMNS> {
+impl<'a, T: Real, P: Places, const K: usize> Entries<'a, T, P, K> {
     #[inline(always)]
-    fn new(values: &'a [T], places: impl Places, panel: usize) -> Self {
-        let (lanes, mut runs) = (places.lanes(), [&values[..0]; K]);
+    fn new(values: &'a [T], places: P, panel: usize) -> Self {
+        let mut runs = [&values[..0]; K];
         let mut i = 0;
         while i < K {
             let start = places.run(panel, i);
-            runs[i] = &values[start..start + K * lanes];
+            runs[i] = &values[start..start + K * places.lanes()];
             i += 1;
         }
-        Self { runs, lanes, lane: 0 }
+        Self { runs, places, lane: 0 }
     }
 
     /// A row of the matrices.
@@ -144,8 +144,8 @@ impl<'a, T: Real, const K: usize, const COLUMNS: bool> Entries<'a, T, K, COLUMNS
         let mut row = [simd.splat(T::default()); K];
         let mut c = 0;
         while c < K {
-            let (run, place) = if COLUMNS { (c, r) } else { (r, c) };
-            row[c] = simd.load(&self.runs[run][place * self.lanes + self.lane..]);
+            let (run, place) = if P::COLUMNS { (c, r) } else { (r, c) };
+            row[c] = simd.load(&self.runs[run][place * self.places.lanes() + self.lane..]);
             c += 1;
         }
         row
@@ -172,19 +172,10 @@ pub(super) fn permanents<T: Real, P: Places>(isa: Isa, k: usize, values: &[T], p
                 ($k:literal, $formula:ident) => {{
                     let (simd, factor) = (simd.one(), simd.one().splat(factor));
                     for (panel, out) in out.chunks_exact_mut(places.lanes()).enumerate() {
-                        // Named, because a closure would not get the instructions. (The kind of runs is a constant of the type.)
-                        if P::COLUMNS {
-                            let mut entries = Entries::<T, $k, true>::new(values, places, panel);
-                            for out in out.chunks_exact_mut(S::One::LANES) {
-                                simd.store(simd.mul($formula(simd, &entries), factor), out);
-                                entries.lane += S::One::LANES;
-                            }
-                        } else {
-                            let mut entries = Entries::<T, $k, false>::new(values, places, panel);
-                            for out in out.chunks_exact_mut(S::One::LANES) {
-                                simd.store(simd.mul($formula(simd, &entries), factor), out);
-                                entries.lane += S::One::LANES;
-                            }
+                        let mut entries = Entries::<T, P, $k>::new(values, places, panel);
+                        for out in out.chunks_exact_mut(S::One::LANES) {
+                            simd.store(simd.mul($formula(simd, &entries), factor), out);
+                            entries.lane += S::One::LANES;
                         }
                     }
                 }};
@@ -226,19 +217,19 @@ fn dot<T: Real, S: Simd<T>, const N: usize>(simd: S, a: [S::V; N], b: [S::V; N])
 }
 
 #[inline(always)]
-fn one<T: Real, S: Simd<T>, const C: bool>(simd: S, entries: &Entries<'_, T, 1, C>) -> S::V {
+fn one<T: Real, S: Simd<T>, P: Places>(simd: S, entries: &Entries<'_, T, P, 1>) -> S::V {
     let [only] = entries.row(simd, 0);
     only
 }
 
 #[inline(always)]
-fn two<T: Real, S: Simd<T>, const C: bool>(simd: S, entries: &Entries<'_, T, 2, C>) -> S::V {
+fn two<T: Real, S: Simd<T>, P: Places>(simd: S, entries: &Entries<'_, T, P, 2>) -> S::V {
     let ([a, b], row) = (entries.row(simd, 0), entries.row(simd, 1));
     dot(simd, row, [b, a])
 }
 
 #[inline(always)]
-fn three<T: Real, S: Simd<T>, const C: bool>(simd: S, entries: &Entries<'_, T, 3, C>) -> S::V {
+fn three<T: Real, S: Simd<T>, P: Places>(simd: S, entries: &Entries<'_, T, P, 3>) -> S::V {
     let [a, b, c] = entries.row(simd, 0);
     let [x, y, z] = entries.row(simd, 1);
     let (ab, ac, bc) = (dot(simd, [x, y], [b, a]), dot(simd, [x, z], [c, a]), dot(simd, [y, z], [c, b]));
@@ -246,7 +237,7 @@ fn three<T: Real, S: Simd<T>, const C: bool>(simd: S, entries: &Entries<'_, T, 3
 }
 
 #[inline(always)]
-fn four<T: Real, S: Simd<T>, const C: bool>(simd: S, entries: &Entries<'_, T, 4, C>) -> S::V {
+fn four<T: Real, S: Simd<T>, P: Places>(simd: S, entries: &Entries<'_, T, P, 4>) -> S::V {
     let [a, b, c, d] = entries.row(simd, 0);
     let [x, y, z, w] = entries.row(simd, 1);
     let (ab, ac, ad) = (dot(simd, [x, y], [b, a]), dot(simd, [x, z], [c, a]), dot(simd, [x, w], [d, a]));
@@ -258,7 +249,7 @@ fn four<T: Real, S: Simd<T>, const C: bool>(simd: S, entries: &Entries<'_, T, 4,
 }
 
 #[inline(always)]
-fn five<T: Real, S: Simd<T>, const C: bool>(simd: S, entries: &Entries<'_, T, 5, C>) -> S::V {
+fn five<T: Real, S: Simd<T>, P: Places>(simd: S, entries: &Entries<'_, T, P, 5>) -> S::V {
     let [a, b, c, d, e] = entries.row(simd, 0);
     let [x, y, z, w, v] = entries.row(simd, 1);
     let (ab, ac) = (dot(simd, [x, y], [b, a]), dot(simd, [x, z], [c, a]));

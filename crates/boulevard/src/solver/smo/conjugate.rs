@@ -4,29 +4,13 @@
 //! along `q = s - (s'Kp / p'Kp) p` keeps it, and falls further at the same slope because `q'Kq = s'Ks - (s'Kp)^2 / p'Kp` is smaller. Far
 //! from the bounds, where a large C leaves most variables, this saves a fifth of the steps (Torres-Barran, Alaiz and Dorronsoro 2021).
 
+use super::moves::{Pair, inside};
 use crate::solver::dual::DualProblem;
 
 /// Pairs in a direction: with more of them a step costs more than it saves.
 const MOST_PAIRS: usize = 10;
 /// A direction that the last one contains almost entirely says nothing new.
 const FRESH: f64 = 0.05;
-
-/// Two variables about to move against each other.
-pub(super) struct Pair {
-    pub up: usize,
-    pub down: usize,
-    /// How steep the objective falls along the pair.
-    pub fall: f64,
-    /// `s'Ks`
-    pub curvature: f64,
-}
-
-impl Pair {
-    /// Whether both variables are away from their bounds, and from zero where there is a kink: a step that got them there was exact.
-    pub(super) fn is_inside(&self, problem: &DualProblem<'_>, b: &[f64]) -> bool {
-        [self.up, self.down].iter().all(|&sample| inside(problem, sample, b[sample]))
-    }
-}
 
 /// A direction along which the last step was exact.
 pub(super) struct Direction {
@@ -75,10 +59,6 @@ impl Direction {
         self.moves.iter().for_each(|&(sample, size)| b[sample] += step * size);
         Some((Self { moves: self.moves, curvature, pairs: self.pairs + 1 }, step, share))
     }
-}
-
-fn inside(problem: &DualProblem<'_>, sample: usize, value: f64) -> bool {
-    problem.lower[sample] < value && value < problem.upper[sample] && (problem.kink == 0.0 || value != 0.0)
 }
 
 #[cfg(test)]

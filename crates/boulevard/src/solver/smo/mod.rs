@@ -9,19 +9,23 @@
 //! the other updates the gradient and already finds the next `i`. Each pass is cut into one segment per thread. A missing kernel row is
 //! computed inside the pass that needs it, together with three rows that are likely to be needed soon.
 //!
+//! In single precision, steps that stay away from the bounds are made conjugate to the steps before them (`conjugate`).
+//!
 //! Where the curvature is not positive (equal rows, or a kernel that is not positive semi-definite) the step goes to the next bound; the
 //! objective still falls with every step, so the loop ends for every kernel.
 
 mod arena;
 mod cache;
 mod conjugate;
+mod moves;
 mod segment;
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use self::cache::Cache;
-use self::conjugate::{Direction, Pair};
+use self::conjugate::Direction;
+use self::moves::{Pair, move_pair, status};
 use self::segment::{Block, Row, Segment};
 use super::certificate::slopes;
 use super::dual::{DualProblem, Equality};
@@ -29,7 +33,7 @@ use crate::kernel::KernelRows;
 use crate::observe::{Context, Progress, StopReason};
 use crate::parallel::Crew;
 use crate::simd::Real;
-use crate::simd::sweep::{Candidates, KINK_LOW, KINK_UP, LOW, Motion, SECOND_GROUP_SHIFT, UP};
+use crate::simd::sweep::{Candidates, LOW, Motion, UP};
 
 /// Rows computed together: the one that is missing and likely next ones. One tile's worth.
 const BLOCK_ROWS: usize = 4;
@@ -460,38 +464,4 @@ struct Choice<T> {
     violation: f64,
     least_up: f64,
     most_low: f64,
-}
-
-/// Which way a variable may move.
-fn status(problem: &DualProblem<'_>, sample: usize, b: f64) -> u8 {
-    let mut byte = 0;
-    if b < problem.upper[sample] {
-        byte |= UP;
-    }
-    if b > problem.lower[sample] {
-        byte |= LOW;
-    }
-    if problem.in_second_group(sample) {
-        byte <<= SECOND_GROUP_SHIFT;
-    }
-    if b >= 0.0 {
-        byte |= KINK_UP;
-    }
-    if b > 0.0 {
-        byte |= KINK_LOW;
-    }
-    byte
-}
-
-/// Grows `i` and lowers `j` by `wanted`, cut at bounds and at the kink. Values that reach a limit are set to it exactly.
-fn move_pair(problem: &DualProblem<'_>, b: &mut [f64], i: usize, j: usize, wanted: f64) -> (f64, f64) {
-    let stops_at_zero = problem.kink != 0.0;
-    let limit_i = if stops_at_zero && b[i] < 0.0 { problem.upper[i].min(0.0) } else { problem.upper[i] };
-    let limit_j = if stops_at_zero && b[j] > 0.0 { problem.lower[j].max(0.0) } else { problem.lower[j] };
-    let (room_i, room_j) = (limit_i - b[i], b[j] - limit_j);
-    let step = wanted.min(room_i).min(room_j);
-    let (old_i, old_j) = (b[i], b[j]);
-    b[i] = if step == room_i { limit_i } else { old_i + step };
-    b[j] = if step == room_j { limit_j } else { old_j - step };
-    (b[i] - old_i, b[j] - old_j)
 }
