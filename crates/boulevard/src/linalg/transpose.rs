@@ -22,46 +22,54 @@ fn four(values: &[f64]) -> &[f64; TILE] {
 
 /// `to[j * step + i] = row(i)[j]` for `i < rows` and `j < columns`.
 pub fn transpose<'a>(isa: Isa, rows: usize, columns: usize, row: impl Fn(usize) -> &'a [f64], to: &mut [f64], step: usize) {
-    for left in (0..columns).step_by(RUN) {
-        let right = (left + RUN).min(columns);
-        for i in (0..rows).step_by(2 * TILE) {
-            if i + 2 * TILE > rows {
-                (i..rows).for_each(|i| (left..right).for_each(|j| to[j * step + i] = row(i)[j]));
-                continue;
+    f64::dispatch(isa, Transpose { rows, columns, row, to, step });
+}
+
+struct Transpose<'b, F> {
+    rows: usize,
+    columns: usize,
+    row: F,
+    to: &'b mut [f64],
+    step: usize,
+}
+
+impl<'a, F: Fn(usize) -> &'a [f64]> Job<f64> for Transpose<'_, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd<f64>>(self, simd: S) {
+        let Self { rows, columns, row, to, step } = self;
+        let whole = rows / (2 * TILE) * (2 * TILE);
+        for left in (0..columns).step_by(RUN) {
+            let run = left..(left + RUN).min(columns);
+            for i in (0..whole).step_by(2 * TILE) {
+                let part = |k: usize| &row(i + k)[run.clone()];
+                let from = [part(0), part(1), part(2), part(3), part(4), part(5), part(6), part(7)];
+                turn(simd, from, &mut to[left * step + i..], step);
             }
-            let from = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| &row(i + k)[left..right]);
-            f64::dispatch(isa, Turn { from, to: &mut to[left * step + i..], step });
+            for i in whole..rows {
+                run.clone().for_each(|j| to[j * step + i] = row(i)[j]);
+            }
         }
     }
 }
 
 /// Eight rows, whose columns are written as lines of eight.
-struct Turn<'a, 'b> {
-    from: [&'a [f64]; 2 * TILE],
-    to: &'b mut [f64],
-    step: usize,
-}
-
-impl Job<f64> for Turn<'_, '_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<S: Simd<f64>>(self, simd: S) {
-        let Self { from: [a, b, c, d, e, f, g, h], to, step } = self;
-        let columns = a.len();
-        let whole = columns / TILE * TILE;
-        for j in (0..whole).step_by(TILE) {
-            let first = simd.turn([four(&a[j..]), four(&b[j..]), four(&c[j..]), four(&d[j..])]);
-            let second = simd.turn([four(&e[j..]), four(&f[j..]), four(&g[j..]), four(&h[j..])]);
-            for k in 0..TILE {
-                let line = to[(j + k) * step..].first_chunk_mut::<{ 2 * TILE }>().expect("inside the matrix");
-                line[..TILE].copy_from_slice(&first[k]);
-                line[TILE..].copy_from_slice(&second[k]);
-            }
+#[inline(always)]
+fn turn<S: Simd<f64>>(simd: S, [a, b, c, d, e, f, g, h]: [&[f64]; 2 * TILE], to: &mut [f64], step: usize) {
+    let columns = a.len();
+    let whole = columns / TILE * TILE;
+    for j in (0..whole).step_by(TILE) {
+        let first = simd.turn([four(&a[j..]), four(&b[j..]), four(&c[j..]), four(&d[j..])]);
+        let second = simd.turn([four(&e[j..]), four(&f[j..]), four(&g[j..]), four(&h[j..])]);
+        for k in 0..TILE {
+            let line = to[(j + k) * step..].first_chunk_mut::<{ 2 * TILE }>().expect("inside the matrix");
+            line[..TILE].copy_from_slice(&first[k]);
+            line[TILE..].copy_from_slice(&second[k]);
         }
-        for j in whole..columns {
-            let line = to[j * step..].first_chunk_mut::<{ 2 * TILE }>().expect("inside the matrix");
-            *line = [a[j], b[j], c[j], d[j], e[j], f[j], g[j], h[j]];
-        }
+    }
+    for j in whole..columns {
+        let line = to[j * step..].first_chunk_mut::<{ 2 * TILE }>().expect("inside the matrix");
+        *line = [a[j], b[j], c[j], d[j], e[j], f[j], g[j], h[j]];
     }
 }
 

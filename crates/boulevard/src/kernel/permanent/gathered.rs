@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::gram::all_done;
 use super::rows::{BaseGram, Work, panel_order};
-use super::subset::{BySample, IN_REGISTERS};
+use super::subset::BySample;
 use super::{Rule, by_value, compare, sort_members};
 use crate::data::{Matrix, all_finite};
 use crate::error::Result;
@@ -18,6 +18,8 @@ use crate::simd::Isa;
 
 /// Rows that one thread takes at a time, a whole number of panels, and that are under one lock.
 const GROUP: usize = 64;
+/// Bytes that stay in the second-level cache beside what is read and written in passing.
+const CACHE: usize = 500 << 10;
 /// No kind of sample.
 const NONE: u32 = u32::MAX;
 
@@ -57,7 +59,8 @@ impl Gathered {
     /// reads its members' runs. Whether all values are finite.
     pub(super) fn fill(&self, symmetric: bool, context: &Context<'_>, values: &mut [f64]) -> Result<bool> {
         // What is gathered for a panel must stay in the second-level cache.
-        let (k, lanes) = (self.k, self.isa.register::<f64>() * if self.k <= IN_REGISTERS { 2 } else { 1 });
+        let (k, register) = (self.k, self.isa.register::<f64>());
+        let lanes = if 2 * self.samples * k * register * size_of::<f64>() <= CACHE { 2 * register } else { register };
         let columns = self.columns.len() / k;
         let index = panel_order(&self.rows, k, lanes);
         let rows = self.rows.len() / k;
