@@ -1,7 +1,7 @@
 //! Threads that live as long as one fit: coarse tasks, and a crew for passes of a few microseconds.
 //!
 //! No thread works beyond the call that made it (a process may fork at any time), and nothing depends on which thread does which part.
-//! One of three files with `unsafe` code (docs/architecture.md).
+//! With `unsafe` code (docs/architecture.md).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};

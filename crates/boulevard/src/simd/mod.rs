@@ -8,6 +8,8 @@ pub mod sweep;
 mod tests;
 pub mod tile;
 mod vector;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use vector::{Job, Real, Simd, prefetch};
 
@@ -50,27 +52,22 @@ impl Isa {
 
     /// Values of `T` in one panel: tables are packed and rows are padded to a multiple of this.
     pub fn lanes<T: Real>(self) -> usize {
-        struct Lanes;
-        impl<T: Real> Job<T> for Lanes {
-            type Output = usize;
-            #[inline(always)]
-            fn run<S: Simd<T>>(self, _: S) -> usize {
-                S::LANES
-            }
-        }
-        T::dispatch(self, Lanes)
+        T::dispatch(self, Sizes).0
     }
 
     /// Values of `T` in one register.
     pub fn register<T: Real>(self) -> usize {
-        struct Register;
-        impl<T: Real> Job<T> for Register {
-            type Output = usize;
-            #[inline(always)]
-            fn run<S: Simd<T>>(self, _: S) -> usize {
-                S::One::LANES
-            }
-        }
-        T::dispatch(self, Register)
+        T::dispatch(self, Sizes).1
+    }
+}
+
+/// Values in a panel and in a register.
+struct Sizes;
+
+impl<T: Real> Job<T> for Sizes {
+    type Output = (usize, usize);
+    #[inline(always)]
+    fn run<S: Simd<T>>(self, _: S) -> (usize, usize) {
+        (S::LANES, S::One::LANES)
     }
 }
