@@ -11,7 +11,6 @@ use boulevard::methods::multitask_selection::{MultiTaskSelectionModel, Outputs};
 use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Model, SvcModel};
-use boulevard::validation::Predictions;
 
 use crate::files;
 use crate::learner::apply;
@@ -116,17 +115,13 @@ impl Fitted {
             }
             AnyModel::MultiTaskSelection(model) => {
                 let decisions = model.decision_values_in(&x, context)?;
-                let target = target_of(model.predictions_from(&decisions)?)?;
+                let target = model.predictions_from(&decisions)?;
                 let names = (0..model.tasks()).map(|task| format!("decision:{}", model.outputs.name(task))).collect();
                 Answers { target, decisions, decision_names: names }
             }
             AnyModel::Boosted(model) => {
                 let decisions = model.decision_values_in(&x, context)?;
-                let target = match model.predictions(&decisions)? {
-                    Predictions::Classes(classes) => Target::Classes(classes),
-                    Predictions::Labels(labels) => Target::Labels(labels),
-                    other => bail!("a boosted model predicts {}", other.kind()),
-                };
+                let target = model.predictions(&decisions)?;
                 let names = if model.kind == Kind::TwoClasses { &model.names[1..] } else { &model.names[..] };
                 Answers { target, decisions, decision_names: names.iter().map(|name| format!("decision:{name}")).collect() }
             }
@@ -141,7 +136,7 @@ impl Fitted {
             AnyModel::MultiTaskSelection(model) if matches!(&model.outputs, Outputs::Tasks { names, .. } if names.len() > 1) => {
                 let tasks = tasks_of(model, data)?;
                 let x = self.prepare(&data.x)?;
-                let target = target_of(model.predict_tasks(&x, &tasks, context)?)?;
+                let target = model.predict_tasks(&x, &tasks, context)?;
                 let all = model.decision_values_in(&x, context)?;
                 let decisions = tasks.iter().enumerate().map(|(row, task)| all[row * model.tasks() + task]).collect();
                 Ok(Answers { target, decisions, decision_names: vec!["decision".to_owned()] })
@@ -215,16 +210,6 @@ fn tasks_of(model: &MultiTaskSelectionModel, data: &Dataset<'_>) -> Result<Vec<u
                 .with_context(|| format!("task `{name}` is unknown; the model's are {}", listed(&known)))
         })
         .collect()
-}
-
-/// Predictions as a target.
-fn target_of(predictions: Predictions) -> Result<Target> {
-    Ok(match predictions {
-        Predictions::Classes(classes) => Target::Classes(classes),
-        Predictions::Real(values) => Target::Real(values),
-        Predictions::Labels(labels) => Target::Labels(labels),
-        Predictions::Inside(_) => bail!("a one-class prediction where none was expected"),
-    })
 }
 
 /// What a classifier of sets says about every set.

@@ -17,6 +17,7 @@
 //! Tables are in [`data`], kernels in [`kernel`], the machines in [`svm`]. Every fit can be watched and stopped through an
 //! [`observe::Context`]. The rooms and the reasons behind them are described in `docs/architecture.md`.
 
+pub mod any;
 mod atomic_file;
 pub mod check;
 pub mod data;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Imports go only to the left.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "error",
     "atomic_file",
     "check",
@@ -20,6 +20,7 @@ const ROOMS: [&str; 16] = [
     "svm",
     "validation",
     "methods",
+    "any",
     "persist",
 ];
 

@@ -1,9 +1,9 @@
 //! Cross-validation of any learner.
 
+use super::Score;
 use super::share::{Counter, share};
-use super::{Predictions, Score};
-use crate::data::Dataset;
 use crate::data::split::Split;
+use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::metrics::comparison;
 use crate::observe::{Context, StopReason};
@@ -18,7 +18,7 @@ pub struct FoldResult {
     /// The rows that were tested, rising.
     pub test: Vec<usize>,
     /// The predictions for them.
-    pub predictions: Predictions,
+    pub predictions: Target,
     /// Their class probabilities, row-major, where the model has them.
     pub probabilities: Option<Vec<f64>>,
     /// How the fit went.
@@ -40,7 +40,7 @@ pub struct CrossValidation {
 pub fn cross_validate<L>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<CrossValidation>
 where
     L: Learner + Sync,
-    <L::Model as Model>::Prediction: Into<Predictions>,
+    <L::Model as Model>::Prediction: Into<Target>,
 {
     learner.validate()?;
     data.validate()?;
@@ -112,13 +112,13 @@ impl CrossValidation {
     }
 
     /// One prediction per row of `rows` rows, each from the model that did not see it; `None` unless every row was tested exactly once.
-    pub fn out_of_fold(&self, rows: usize) -> Option<Predictions> {
+    pub fn out_of_fold(&self, rows: usize) -> Option<Target> {
         let places: Vec<usize> = self.folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
         let mut seen = vec![false; rows];
         let each_once = places.len() == rows && places.iter().all(|&row| row < rows && !std::mem::replace(&mut seen[row], true));
         if !each_once {
             return None;
         }
-        Predictions::gather(&self.folds.iter().map(|fold| &fold.predictions).collect::<Vec<_>>(), &places)
+        Target::gather(&self.folds.iter().map(|fold| &fold.predictions).collect::<Vec<_>>(), &places)
     }
 }

@@ -4,12 +4,11 @@
 //! all rows, so with many classes most of the sweep would be wasted: then every pair gets a solver on its own rows, shared by folds and
 //! values of C, and held-out rows of other classes are judged by a weighted sum of kernel rows.
 
-use super::Predictions;
 use super::grid_table::{Outcome, Setting};
 use super::grid_units::{Unit, next_start, run_units};
 use super::share::Counter;
 use crate::data::split::Split;
-use crate::data::{Categories, Dataset};
+use crate::data::{Categories, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelRows};
 use crate::observe::{Context, StopReason};
@@ -287,7 +286,7 @@ impl Tally {
             if values.len() == 2 { u32::from(confidence[0] < 0.0) } else { argmax(&values) as u32 }
         };
         let rows = self.votes.chunks_exact(self.classes).zip(self.confidence.chunks_exact(self.classes));
-        let predictions = Predictions::Classes(Categories::new(rows.map(decide).collect(), classes.names().to_vec())?);
+        let predictions = Target::Classes(Categories::new(rows.map(decide).collect(), classes.names().to_vec())?);
         Ok(Outcome { setting, fold, predictions, iterations: self.iterations, stop: self.stop })
     }
 }

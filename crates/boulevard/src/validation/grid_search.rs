@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cross_validate::{check_splits, cross_validate};
 use super::grid_table::{GridResult, Setting, Table};
-use super::{Predictions, Score, grid_classes, grid_numbers};
+use super::{Score, grid_classes, grid_numbers};
 use crate::check;
 use crate::data::split::{Split, group_k_fold, k_fold, stratified_k_fold};
 use crate::data::{Dataset, Target};
@@ -181,7 +181,7 @@ fn point_by_point<L>(
 ) -> Result<()>
 where
     L: Learner + Sync,
-    <L::Model as Model>::Prediction: Into<Predictions>,
+    <L::Model as Model>::Prediction: Into<Target>,
 {
     for (done, setting) in settings.iter().enumerate() {
         if let Some(reason) = context.step("grid search", done, settings.len()) {

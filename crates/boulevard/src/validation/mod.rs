@@ -28,7 +28,6 @@ mod grid_numbers;
 mod grid_search;
 mod grid_table;
 mod grid_units;
-mod prediction;
 mod score;
 mod share;
 
@@ -38,5 +37,4 @@ mod tests;
 pub use cross_validate::{CrossValidation, FoldResult, cross_validate};
 pub use grid_search::GridSearch;
 pub use grid_table::{GridPoint, GridResult};
-pub use prediction::Predictions;
 pub use score::Score;

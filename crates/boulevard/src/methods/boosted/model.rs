@@ -8,11 +8,10 @@ use super::held_out::contribution;
 use super::learner::BoostedSvc;
 use super::problems::Problems;
 use super::update::Verdict;
-use crate::data::{Categories, Dataset, LabelMatrix, Matrix};
+use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
 use crate::svm::{FitReport, KernelMachine, Model, Sigmoid, argmax, consistent};
-use crate::validation::Predictions;
 
 /// What a model answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -219,17 +218,17 @@ impl BoostedModel {
     }
 
     /// Predictions from margins.
-    pub fn predictions(&self, margins: &[f64]) -> Result<Predictions> {
+    pub fn predictions(&self, margins: &[f64]) -> Result<Target> {
         let labels = self.labels.len();
         Ok(match self.kind {
             Kind::TwoClasses => {
-                Predictions::Classes(Categories::new(margins.iter().map(|&m| u32::from(m > 0.0)).collect(), self.names.clone())?)
+                Target::Classes(Categories::new(margins.iter().map(|&m| u32::from(m > 0.0)).collect(), self.names.clone())?)
             }
             Kind::Classes => {
                 let codes = margins.chunks_exact(labels).map(|row| argmax(row) as u32).collect();
-                Predictions::Classes(Categories::new(codes, self.names.clone())?)
+                Target::Classes(Categories::new(codes, self.names.clone())?)
             }
-            Kind::Labels => Predictions::Labels(LabelMatrix::new(margins.iter().map(|&m| m > 0.0).collect(), self.names.clone())?),
+            Kind::Labels => Target::Labels(LabelMatrix::new(margins.iter().map(|&m| m > 0.0).collect(), self.names.clone())?),
         })
     }
 
@@ -297,7 +296,7 @@ impl BoostedModel {
 }
 
 impl Model for BoostedModel {
-    type Prediction = Predictions;
+    type Prediction = Target;
 
     fn report(&self) -> &FitReport {
         &self.report
@@ -314,7 +313,7 @@ impl Model for BoostedModel {
         Ok(self.margins(self.scores(&outputs, x.rows(), usize::MAX)))
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Predictions> {
+    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Target> {
         self.predictions(&self.decision_values_in(x, context)?)
     }
 

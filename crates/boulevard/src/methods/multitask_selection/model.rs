@@ -4,13 +4,12 @@ use super::learner::{MultiTaskSelection, Select};
 use super::problem::Certificate;
 use super::tasks::{Outputs, TaskSet};
 use super::training::{Training, in_words};
-use crate::data::{Categories, LabelMatrix, Matrix};
+use crate::data::{Categories, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::linalg::dot;
 use crate::observe::Context;
 use crate::svm::{Calibration, FitReport, KernelMachine, Layout, Model, Sigmoid, argmax, consistent};
-use crate::validation::Predictions;
 
 /// Folds behind a calibration.
 const FOLDS: usize = 5;
@@ -161,7 +160,7 @@ impl MultiTaskSelectionModel {
     }
 
     /// Predictions where row `i` belongs to task `tasks[i]`, for models of tasks with rows of their own.
-    pub fn predict_tasks(&self, x: &Matrix<'_>, tasks: &[usize], context: &Context<'_>) -> Result<Predictions> {
+    pub fn predict_tasks(&self, x: &Matrix<'_>, tasks: &[usize], context: &Context<'_>) -> Result<Target> {
         let Outputs::Tasks { classes, .. } = &self.outputs else {
             return Err(Error::data("this model has no tasks with rows of their own: predict without naming tasks"));
         };
@@ -185,7 +184,7 @@ impl MultiTaskSelectionModel {
     }
 
     /// Predictions from the decision values of all tasks, row-major.
-    pub fn predictions_from(&self, values: &[f64]) -> Result<Predictions> {
+    pub fn predictions_from(&self, values: &[f64]) -> Result<Target> {
         Ok(match &self.outputs {
             Outputs::Classes(names) => Categories::new(self.codes_from(values), names.clone())?.into(),
             Outputs::Labels(names) => LabelMatrix::new(values.iter().map(|&f| f > 0.0).collect(), names.clone())?.into(),
@@ -318,7 +317,7 @@ fn machine(
 }
 
 impl Model for MultiTaskSelectionModel {
-    type Prediction = Predictions;
+    type Prediction = Target;
 
     fn report(&self) -> &FitReport {
         &self.report
@@ -345,7 +344,7 @@ impl Model for MultiTaskSelectionModel {
         Ok(values)
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Predictions> {
+    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Target> {
         self.predictions_from(&self.decision_values_in(x, context)?)
     }
 
