@@ -3,7 +3,7 @@
 use super::learner::{MultiTaskSelection, Select};
 use super::problem::Certificate;
 use super::tasks::{Outputs, TaskSet};
-use super::training::{Training, in_words};
+use super::training::Training;
 use crate::data::{Categories, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -115,7 +115,7 @@ impl MultiTaskSelectionModel {
     /// The name of a group: a feature's, or the kernel in words.
     pub fn group_name(&self, group: usize) -> String {
         match (self.kernels.get(group), &self.feature_names) {
-            (Some(kernel), _) => in_words(kernel),
+            (Some(kernel), _) => kernel.in_brief(),
             (None, Some(names)) => names[group].clone(),
             (None, None) => format!("x{}", group + 1),
         }
