@@ -13,7 +13,6 @@ use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Model, SvcModel};
 
 use crate::files;
-use crate::learner::apply;
 
 /// A model and what happens to columns before it sees them.
 #[derive(Clone, Debug)]
@@ -68,7 +67,7 @@ impl Fitted {
     /// The table as the machine wants it.
     pub fn prepare(&self, x: &Matrix<'_>) -> boulevard::Result<Matrix<'static>> {
         match &self.scaler {
-            Some(scaler) => apply(scaler, x),
+            Some(scaler) => scaler.apply_to(x),
             None => Ok(x.clone().into_owned()),
         }
     }

@@ -14,7 +14,7 @@ use crate::learner::Plan;
 use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::{complain, describe, front, html, number, picture, print, print_json, selection};
-use crate::{columns, data, files, folds, report};
+use crate::{columns, data, files, report};
 
 /// Training rows times support vectors up to which the training error is worth its time.
 const CHEAP: usize = 1 << 31;
@@ -91,8 +91,7 @@ fn outcome(fitted: &Fitted, args: &TrainArgs) -> Result<Outcome> {
 }
 
 fn hint_at_scale(data: &Dataset<'_>, args: &LearnerArgs) {
-    use crate::args::KernelName::Precomputed;
-    if args.scale != ScaleName::None || args.kernel == Some(Precomputed) {
+    if args.scale != ScaleName::None || args.kernel.as_deref() == Some("precomputed") {
         return;
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(&columns::describe(&data.x)) {
@@ -107,14 +106,14 @@ fn training_error(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<f64>> {
         return Ok(None);
     }
     if let Some(model) = fitted.gatherer() {
-        let sets = folds::test_sets(data, model.parameters.n_samples_per_decision, model.parameters.seed)?;
+        let sets = boulevard::any::judged_sets(data, model.parameters.n_samples_per_decision, model.parameters.seed)?;
         let truth = sets.shared_classes(data.expect_classes()?)?;
         let said = model.predict_sets(&fitted.prepare(&data.x)?, &sets, &Context::default())?;
         let wrong = said.codes().iter().zip(&truth).filter(|(a, b)| a != b).count();
         return Ok(Some(wrong as f64 / sets.len() as f64));
     }
     let answers = fitted.answer_rows(data, &Context::default())?;
-    folds::judge(&data.target, &answers.target, data.weights.as_deref()).map(Some)
+    Ok(Some(boulevard::validation::loss(&data.target, &answers.target, data.weights.as_deref())?))
 }
 
 fn training_line(fitted: &Fitted, target: &Target, error: f64) -> String {

@@ -123,6 +123,11 @@ impl Scaler {
         self.map_table(x, "scaled", |scaler, column, value| scaler.apply(column, value))
     }
 
+    /// [`Scaler::transform`] for whoever wants the result at any price: a sparse table whose zeros move becomes dense.
+    pub fn apply_to(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
+        if x.is_sparse() && !self.keeps_zeros() { self.transform(&x.to_dense()) } else { self.transform(x) }
+    }
+
     /// The original values of a scaled table. Columns that were constant get their constant back.
     pub fn inverse(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
         self.map_table(x, "scaled back", |scaler, column, value| scaler.undo(column, value))

@@ -50,6 +50,19 @@ impl From<f64> for Gamma {
     }
 }
 
+/// From what users write: a number, `scale` or `auto`.
+impl std::str::FromStr for Gamma {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "scale" => Ok(Self::SCALE),
+            "auto" => Ok(Self::AUTO),
+            number => check::number(number).map(Self::Value).ok_or_else(|| Error::data("expected a number, `scale` or `auto`")),
+        }
+    }
+}
+
 /// A kernel of the caller's own, asked for whole blocks.
 pub trait KernelFunction: Send + Sync {
     /// Kernel values of every row of `a` with every row of `b`, row-major `a.rows() x b.rows()`.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::learner::{FitReport, Learner, Model, SolverSettings};
 use super::machine::{KernelMachine, Layout};
 use crate::check;
+use crate::data::io::TargetKind;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -44,12 +45,20 @@ impl Learner for OneClass {
         check::in_range("OneClass", "nu", self.nu, 0.0, 1.0)
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.nu)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::None
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<OneClassModel> {

@@ -47,6 +47,25 @@ pub enum ClassWeight {
     Given(Vec<(String, f64)>),
 }
 
+/// From what users write: `balanced`, `equal`, or factors as in `a=2,b=0.5`.
+impl std::str::FromStr for ClassWeight {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "balanced" => return Ok(Self::Balanced),
+            "equal" => return Ok(Self::Equal),
+            _ => {}
+        }
+        let pair = |part: &str| {
+            let (name, factor) = part.rsplit_once('=').ok_or_else(|| Error::data(format!("`{part}` is not NAME=FACTOR")))?;
+            let factor: f64 = factor.parse().map_err(|_| Error::data(format!("`{factor}` is not a number")))?;
+            Ok((name.to_owned(), factor))
+        };
+        text.split(',').map(pair).collect::<Result<_>>().map(Self::Given)
+    }
+}
+
 /// Parameters of a support vector classifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -406,12 +425,23 @@ impl Learner for Svc {
         }
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(match &mut self.penalty {
+            Penalty::C(c) => c,
+            Penalty::Nu(nu) => nu,
+        })
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {

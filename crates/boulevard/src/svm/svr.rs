@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::learner::{FitReport, Learner, Model, SolverSettings};
 use super::machine::KernelMachine;
 use crate::check;
+use crate::data::io::TargetKind;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -119,12 +120,20 @@ impl Learner for Svr {
         }
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::Real
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvrModel> {

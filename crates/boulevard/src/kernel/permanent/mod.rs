@@ -49,10 +49,15 @@ pub const MAX_SET: usize = 16;
 /// How set kernels are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Normalization {
+    /// The mean over permutations.
+    ///
     /// The mean over permutations. (The paper's sum is `(K!)^2` times this, which only rescales C.)
     #[default]
     Mean,
+    /// That divided by the root of both sets' own values.
+    ///
     /// The mean divided by the root of both sets' own values: every set has length 1. More forgiving when gamma is too large.
     Cosine,
 }

@@ -23,12 +23,8 @@ impl Learner for AtPosition<'_> {
         Ok(())
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.parameters.training_part(data, rows)
-    }
-
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.parameters.test_part(data, train, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.parameters.kernel)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {

@@ -155,6 +155,14 @@ impl Learner for LinearSvc {
         Ok(())
     }
 
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<LinearSvcModel> {
         self.fit_warm(data, &mut WarmStart::default(), context)
     }

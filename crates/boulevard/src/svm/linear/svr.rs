@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LinearMachine, WarmStart, report};
 use crate::check;
+use crate::data::io::TargetKind;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::observe::Context;
@@ -72,6 +73,14 @@ impl Learner for LinearSvr {
             check::positive("LinearSvr", "bias column", value)?;
         }
         Ok(())
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::Real
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<LinearSvrModel> {
