@@ -2,16 +2,17 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::split::Split;
-use boulevard::data::{Categories, Dataset, Matrix, Target};
+use boulevard::data::{Categories, Dataset, Matrix, Sets, Target};
 use boulevard::kernel::Kernel;
-use boulevard::methods::multi_sample::{MultiSampleModel, Sets};
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::{classification, regression};
 use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
-use boulevard::random::Random;
+use boulevard::persist::AnyModel;
+use boulevard::svm::Model;
 
 use crate::learner::Plan;
+use crate::model::{decide, predict};
 use crate::progress::Silent;
 
 /// What one fold gave.
@@ -52,27 +53,26 @@ fn one_fold(plan: &Plan, data: &Dataset<'_>, split: &Split, context: &Context<'_
         train.x = block(&data.x, &split.train, &split.train)?;
     }
     let fitted = plan.fit(&train, context)?;
-    let stop = fitted.model.report().stop;
+    let stop = fitted.report().stop;
     if stop == StopReason::Interrupted {
         bail!("interrupted");
     }
     let test = if precomputed { block(&data.x, &split.test, &split.train)? } else { data.x.select(&split.test) };
-    if let Some(model) = fitted.gatherer() {
-        return gathered(model, &fitted.prepare(&test)?, &data.select(&split.test), stop, context);
+    let rows = Dataset { x: test, ..data.select(&split.test) };
+    if let Some(sets) = fitted.judged_sets(&rows)? {
+        return gathered(&fitted, &rows, &sets, stop, context);
     }
-    let rows = Dataset { tasks: data.tasks.as_ref().map(|tasks| tasks.select(&split.test)), ..Dataset::new(test, Target::None) };
-    let predicted = fitted.answer_rows(&rows, context)?.target;
+    let predicted = predict(&fitted, &rows, context)?;
     let weights: Option<Vec<f64>> = data.weights.as_ref().map(|weights| split.test.iter().map(|&row| weights[row]).collect());
     let error = judge(&data.target.select(&split.test), &predicted, weights.as_deref())?;
     Ok(FoldResult { error, predicted, stop })
 }
 
 /// A classifier of sets is judged by sets; every row then has the label of its set.
-fn gathered(model: &MultiSampleModel, x: &Matrix<'_>, test: &Dataset<'_>, stop: StopReason, context: &Context<'_>) -> Result<FoldResult> {
+fn gathered(model: &AnyModel, test: &Dataset<'_>, sets: &Sets, stop: StopReason, context: &Context<'_>) -> Result<FoldResult> {
     let classes = test.expect_classes()?;
-    let sets = test_sets(test, model.parameters.n_samples_per_decision, model.parameters.seed)?;
     let truth = sets.shared_classes(classes)?;
-    let said = model.predict_sets(x, &sets, context)?;
+    let Target::Classes(said) = model.predictions_from(&decide(model, test, Some(sets), context)?)? else { bail!("sets have classes") };
     // Codes of the file and of the model may differ: a fold may lack a class.
     let wrong = |set: usize| said.names()[said.codes()[set] as usize] != classes.names()[truth[set] as usize];
     let error = (0..sets.len()).filter(|&set| wrong(set)).count() as f64 / sets.len().max(1) as f64;
@@ -81,24 +81,6 @@ fn gathered(model: &MultiSampleModel, x: &Matrix<'_>, test: &Dataset<'_>, stop: 
         sets.rows(set).iter().for_each(|&row| codes[row as usize] = said.codes()[set]);
     }
     Ok(FoldResult { error, predicted: Target::Classes(Categories::new(codes, said.names().to_vec())?), stop })
-}
-
-/// The sets of labelled rows: groups where there are groups, else rows of a class drawn together, `k` at a time.
-pub fn test_sets(data: &Dataset<'_>, k: usize, seed: u64) -> Result<Sets> {
-    /// Stream of the order of rows: files may be sorted.
-    const ORDER: u64 = 78;
-    if let Some(groups) = &data.groups {
-        return Ok(Sets::of_groups(groups).0);
-    }
-    let classes = data.expect_classes()?;
-    let order = Random::new(seed, ORDER).permutation(data.len());
-    let mut sets: Vec<Vec<usize>> = Vec::new();
-    for class in 0..classes.names().len() {
-        let rows: Vec<usize> = order.iter().copied().filter(|&row| classes.codes()[row] as usize == class).collect();
-        // What is left over makes a smaller set, so that every row is judged.
-        sets.extend(rows.chunks(k.max(1)).map(<[usize]>::to_vec));
-    }
-    Ok(Sets::new(&sets)?)
 }
 
 /// The error of predictions.

@@ -8,7 +8,7 @@ use boulevard::data::{Categories, Dataset, Target};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::{AnyModel, libsvm_text};
-use boulevard::svm::{ClassWeight, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
+use boulevard::svm::{ClassWeight, Model, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 
 use super::libsvm_words::{self, Choice};
 use super::svm_train_report as lines;
@@ -238,7 +238,7 @@ fn by_appearance(classes: &Categories, path: &Path) -> Result<Categories> {
 }
 
 fn train(plan: &Plan, data: &Dataset<'_>, quiet: bool, context: &Context<'_>) -> Result<AnyModel> {
-    let model = plan.fit(data, context)?.model;
+    let model = plan.fit(data, context)?;
     if !quiet {
         print(&lines::text(&model, data)?)?;
     }

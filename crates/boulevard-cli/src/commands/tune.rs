@@ -15,10 +15,10 @@ use serde_json::json;
 use crate::Outcome;
 use crate::args::{MethodName, TuneArgs};
 use crate::folds::{cross_validate, error_name};
-use crate::learner::{Plan, Recipe, apply};
+use crate::learner::{Plan, Recipe};
 use crate::progress::{Silent, Watcher};
 use crate::report::table::Table;
-use crate::report::{complain, describe, number, print, print_json};
+use crate::report::{complain, number, print, print_json};
 use crate::{data, files};
 
 /// One point of the grid and how it did.
@@ -70,7 +70,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
             cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
         print_json(&json!({
             "error": error_name(&data.target), "grid": rows, "best": { price: best.price, "gamma": best.gamma, "mean": mean(&best.errors) },
-            "model": args.output, "fit": describe::json(&fitted),
+            "model": args.output, "fit": fitted.to_json(),
         }))?;
         return Ok(Outcome::Done);
     }
@@ -132,7 +132,7 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
     }
     // The rule is asked about the columns that the machine will see.
     let scaled = match plan.scaling {
-        Some(scaling) => Some(apply(&Scaler::fit(&data.x, data.weights.as_deref(), scaling)?, &data.x)?),
+        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.table(&data.x)?),
         None => None,
     };
     let resolved = plan.kernel().resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;

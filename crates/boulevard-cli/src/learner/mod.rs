@@ -13,7 +13,7 @@ pub mod select;
 
 use anyhow::{Result, bail};
 use boulevard::data::io::TargetKind;
-use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
+use boulevard::data::{Dataset, Scaler, Scaling};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::FeatureInduction;
@@ -21,11 +21,10 @@ use boulevard::methods::multi_sample::MultiSample;
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
+use boulevard::persist::{AnyModel, ScaledModel};
 use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName};
-use crate::model::Fitted;
 
 /// The kernel of methods that choose its width themselves.
 static GAUSSIAN: Kernel = Kernel::Rbf { gamma: Gamma::SCALE };
@@ -136,14 +135,12 @@ impl Plan {
     }
 
     /// Learns from `data`: the scaler sees only these rows.
-    pub fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<Fitted> {
-        let Some(scaling) = self.scaling else {
-            return Ok(Fitted { scaler: None, model: self.recipe.fit(data, context)? });
-        };
+    pub fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<AnyModel> {
+        let Some(scaling) = self.scaling else { return self.recipe.fit(data, context) };
         data.validate()?;
         let scaler = Scaler::fit(&data.x, data.weights.as_deref(), scaling)?;
-        let scaled = Dataset { x: apply(&scaler, &data.x)?, ..data.clone() };
-        Ok(Fitted { model: self.recipe.fit(&scaled, context)?, scaler: Some(scaler) })
+        let scaled = Dataset { x: scaler.table(&data.x)?, ..data.clone() };
+        Ok(ScaledModel::new(scaler, self.recipe.fit(&scaled, context)?)?.into())
     }
 }
 
@@ -160,11 +157,6 @@ fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, Strin
     }
     all.extend(pareto::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
     all
-}
-
-/// The scaled table. A sparse one whose zeros move becomes dense: the user asked for it, and the file was read whole.
-pub fn apply(scaler: &Scaler, x: &Matrix<'_>) -> boulevard::Result<Matrix<'static>> {
-    if x.is_sparse() && !scaler.keeps_zeros() { scaler.transform(&x.to_dense()) } else { scaler.transform(x) }
 }
 
 impl Recipe {

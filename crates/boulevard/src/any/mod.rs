@@ -1,3 +1,10 @@
 //! Where kinds meet: models and learners of any kind behind one face, for files, the program and other languages.
 //!
 //! Everything outside this room asks a model or a learner what it can do; nothing outside matches on what it is.
+
+mod model;
+mod scaled;
+
+pub(crate) use model::models;
+pub use model::{AnyModel, Kind};
+pub use scaled::ScaledModel;

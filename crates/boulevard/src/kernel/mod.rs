@@ -5,6 +5,7 @@
 
 mod combine;
 mod function;
+mod in_words;
 mod pack;
 pub mod permanent;
 mod rows;

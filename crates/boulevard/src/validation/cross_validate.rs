@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::metrics::comparison;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::{FitReport, Learner, Model};
+use crate::svm::{Answers, FitReport, Learner, Model};
 
 /// One fold: what a model that did not see the test rows said about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,6 @@ pub struct CrossValidation {
 pub fn cross_validate<L>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<CrossValidation>
 where
     L: Learner + Sync,
-    <L::Model as Model>::Prediction: Into<Target>,
 {
     learner.validate()?;
     data.validate()?;
@@ -57,7 +56,10 @@ where
             return Ok(None);
         }
         let x = learner.test_part(data, &split.train, &split.test);
-        let (predictions, probabilities) = (model.predict_in(&x, &inner)?.into(), model.class_probabilities_in(&x, &inner)?);
+        let decisions = model.decide(&(&x).into(), &inner)?;
+        let predictions = model.predictions_from(&decisions)?.into();
+        let has_classes = matches!(model.answers(), Answers::Classes(_)) && model.has_probabilities();
+        let probabilities = if has_classes { model.probabilities_from(&decisions)? } else { None };
         Ok(Some(FoldResult { split: k, test: split.test.clone(), predictions, probabilities, report: *model.report() }))
     });
     let mut folds = Vec::with_capacity(splits.len());

@@ -17,7 +17,7 @@ use crate::data::{Dataset, Target};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::svm::{Learner, Model, Penalty, Svc, SvcModel, Svr, SvrModel, Tube};
+use crate::svm::{Learner, Penalty, Svc, SvcModel, Svr, SvrModel, Tube};
 
 const OWNER: &str = "GridSearch";
 
@@ -181,7 +181,6 @@ fn point_by_point<L>(
 ) -> Result<()>
 where
     L: Learner + Sync,
-    <L::Model as Model>::Prediction: Into<Target>,
 {
     for (done, setting) in settings.iter().enumerate() {
         if let Some(reason) = context.step("grid search", done, settings.len()) {

@@ -439,7 +439,7 @@ fn a_stopped_fit_is_a_usable_model() {
         let observer = Impatient(looks.into());
         let context = Context::single().with_observer(&observer);
         let model = short().fit_in(&data, &context).unwrap();
-        assert_eq!(model.predict(&data.x).unwrap().len(), 200);
+        assert_eq!(model.predict(&data.x).unwrap().count(), Some(200));
         assert!(model.report.stop == StopReason::Interrupted || looks == 30, "{looks}");
     }
     let late = Context::single().with_time_limit(std::time::Duration::ZERO);
