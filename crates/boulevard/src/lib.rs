@@ -34,6 +34,7 @@ pub mod simd;
 pub mod solver;
 pub mod svm;
 pub mod validation;
+pub mod words;
 
 pub use error::{Error, Result};
 

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Imports go only to the left.
-const ROOMS: [&str; 17] = [
+const ROOMS: [&str; 18] = [
     "error",
+    "words",
     "atomic_file",
     "check",
     "random",

@@ -5,16 +5,15 @@
 mod flags;
 
 use anyhow::{Result, bail, ensure};
-use boulevard::any::{AnyLearner, Method, Plan as Work};
+use boulevard::any::{AnyLearner, AnyModel, Method, Plan as Work};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Scaling};
 use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
+use boulevard::svm::Learner;
 use serde_json::{Map, Value};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName, kernel_word};
-use crate::model::Fitted;
 
 /// Base kernels where none are given.
 const BASE_KERNELS: [&str; 4] = ["linear", "poly:2:1", "poly:3:1", "rbf"];
@@ -89,15 +88,7 @@ impl Plan {
     }
 
     /// Learns from `data`: the scaler sees only these rows.
-    pub fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<Fitted> {
-        self.work.fit_in(data, context).map(fitted)
-    }
-}
-
-/// A model and the scaler in front of it.
-pub fn fitted(model: AnyModel) -> Fitted {
-    match model {
-        AnyModel::Scaled(scaled) => Fitted { scaler: Some(scaled.scaler), model: *scaled.model },
-        model => Fitted { scaler: None, model },
+    pub fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<AnyModel> {
+        self.work.fit_in(data, context)
     }
 }

@@ -4,10 +4,15 @@
 
 mod fields;
 mod learner;
+mod model;
 mod plan;
+mod scaled;
 #[cfg(test)]
 mod tests;
 
 pub use fields::{METHODS, Method};
 pub use learner::AnyLearner;
-pub use plan::{Plan, judged_sets};
+pub(crate) use model::models;
+pub use model::{AnyModel, Kind};
+pub use plan::Plan;
+pub use scaled::ScaledModel;

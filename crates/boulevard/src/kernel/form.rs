@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::function::{Gamma, GammaRule, Kernel};
 use crate::check;
 use crate::error::{Error, Result};
+use crate::words;
 
 /// What a kernel computes from two samples before its formula is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,6 +258,11 @@ impl Kernel {
             }
         }
         format!("{}: {formula}", form.info.title)
+    }
+
+    /// The kernel in words, with short numbers.
+    pub fn in_words(&self) -> String {
+        self.in_words_with(words::g)
     }
 
     /// The name with the parameters that differ between kernels of that name, as in `poly of degree 2, coef0 1, gamma 0.5`.

@@ -1,13 +1,14 @@
-//! What every learner and every model can do, and the settings and report they share.
+//! What every learner can do, and the settings and report that fits share.
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::model::Model;
 use crate::check;
 use crate::data::io::TargetKind;
 use crate::data::{Dataset, Matrix};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::solver::{DualSolution, Options, SMALL, TableKernel};
@@ -62,47 +63,6 @@ pub trait Learner {
     /// Learns from `data` with all threads and no limits.
     fn fit(&self, data: &Dataset<'_>) -> Result<Self::Model> {
         self.fit_in(data, &Context::default())
-    }
-}
-
-/// A fitted model.
-pub trait Model {
-    /// What [`Model::predict`] returns.
-    type Prediction;
-
-    /// How the fit went.
-    fn report(&self) -> &FitReport;
-
-    /// Features per sample that the model expects.
-    fn features(&self) -> usize;
-
-    /// Decision values, row-major: one or more per sample.
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>>;
-
-    /// Predictions.
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Self::Prediction>;
-
-    /// Class probabilities, row-major, one column per class, where the model has them.
-    fn class_probabilities_in(&self, _x: &Matrix<'_>, _context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        Ok(None)
-    }
-
-    /// [`Model::decision_values_in`] with all threads.
-    fn decision_values(&self, x: &Matrix<'_>) -> Result<Vec<f64>> {
-        self.decision_values_in(x, &Context::default())
-    }
-
-    /// [`Model::predict_in`] with all threads.
-    fn predict(&self, x: &Matrix<'_>) -> Result<Self::Prediction> {
-        self.predict_in(x, &Context::default())
-    }
-
-    /// Fails if `x` cannot be judged by this model.
-    fn check_input(&self, x: &Matrix<'_>) -> Result<()> {
-        if x.columns() != self.features() {
-            return Err(Error::shape("feature columns", self.features(), x.columns()));
-        }
-        x.check_finite("X")
     }
 }
 

@@ -32,8 +32,13 @@ pub(crate) fn votes(pair_values: &[f64], classes: usize, out: &mut [f64]) {
         confidence[j] -= value;
     }
     for (vote, sum) in out.iter_mut().zip(confidence) {
-        *vote += sum / (3.0 * (sum.abs() + 1.0));
+        *vote += tie_break(sum);
     }
+}
+
+/// A sum of confidences between -1/3 and 1/3: added to votes it only breaks ties.
+pub(crate) fn tie_break(sum: f64) -> f64 {
+    sum / (3.0 * (sum.abs() + 1.0))
 }
 
 /// The first of the largest values.

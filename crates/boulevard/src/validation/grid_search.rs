@@ -13,12 +13,12 @@ use super::folds::default_folds;
 use super::grid_table::{GridResult, Setting, Table};
 use super::{Score, grid_classes, grid_numbers};
 use crate::check;
+use crate::data::Dataset;
 use crate::data::split::Split;
-use crate::data::{Dataset, Target};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::svm::{Learner, Model, Penalty, Svc, SvcModel, Svr, SvrModel, Tube};
+use crate::svm::{Learner, Penalty, Svc, SvcModel, Svr, SvrModel, Tube};
 
 const OWNER: &str = "GridSearch";
 
@@ -178,7 +178,6 @@ fn point_by_point<L>(
 ) -> Result<()>
 where
     L: Learner + Sync,
-    <L::Model as Model>::Prediction: Into<Target>,
 {
     for (done, setting) in settings.iter().enumerate() {
         if let Some(reason) = context.step("grid search", done, settings.len()) {

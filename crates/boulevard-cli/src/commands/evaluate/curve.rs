@@ -3,9 +3,11 @@
 use anyhow::{Result, bail, ensure};
 use boulevard::data::Dataset;
 use boulevard::data::split::Split;
-use boulevard::methods::multi_sample::{CurvePoint, samples_until};
+use boulevard::methods::multi_sample::{CurvePoint, MultiSampleModel, samples_until};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
+use boulevard::persist::ScaledModel;
+use boulevard::svm::Model;
 use serde_json::{Value, json};
 
 use crate::learner::Plan;
@@ -40,14 +42,17 @@ pub fn run(
             _ => {}
         }
         let fitted = plan.fit(&data.select(&split.train), context)?;
-        match fitted.model.report().stop {
+        match fitted.report().stop {
             StopReason::Interrupted => bail!("interrupted"),
             StopReason::TimeLimit => break,
             _ => {}
         }
         let test = data.select(&split.test);
-        let test = Dataset { x: fitted.prepare(&test.x)?, ..test };
-        let Some(model) = fitted.gatherer() else { bail!("only --method gather has a curve") };
+        let test = match fitted.get::<ScaledModel>() {
+            Some(scaled) => Dataset { x: scaled.prepare(&test.x)?, ..test },
+            None => test,
+        };
+        let Some(model) = fitted.get::<MultiSampleModel>() else { bail!("only --method gather has a curve") };
         folds.push(model.error_by_size(&test, sizes, REPEATS, done as u64, context)?);
     }
     ensure!(!folds.is_empty(), "no fold of the curve was finished within --max-time");

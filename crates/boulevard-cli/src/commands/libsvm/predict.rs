@@ -7,13 +7,13 @@ use boulevard::data::io::{Format, PrecomputedUse, ReadOptions, TargetKind, read_
 use boulevard::data::{Csr, Dataset, Matrix, Target};
 use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
-use boulevard::persist::{AnyModel, libsvm_text};
-use boulevard::svm::{KernelMachine, Model, SvcModel, couple};
+use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
+use boulevard::svm::{Answers, Classifier, KernelMachine, Model, SvcModel, couple};
 
 use super::report::squared_correlation;
 use super::words;
 use crate::args::LibsvmArgs;
-use crate::model::Fitted;
+use crate::model::{load, load_for};
 use crate::report::number::{g, general};
 use crate::report::print;
 use crate::{Outcome, files};
@@ -43,43 +43,37 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
     };
     files::expect_file(test)?;
     files::expect_writable(output)?;
-    let mut fitted = Fitted::load(model)?;
-    ensure!(fitted.scaler.is_none(), "{}: the model scales its columns: use `boulevard predict`", model.display());
-    let data = read(test, &machine(&fitted.model)?.kernel)?;
-    if fitted.model.features() < data.x.columns() {
-        fitted = Fitted::load_for(model, data.x.columns())?;
+    let mut any = load(model)?;
+    ensure!(any.get::<ScaledModel>().is_none(), "{}: the model scales its columns: use `boulevard predict`", model.display());
+    let data = read(test, &machine(&any)?.kernel)?;
+    if any.features() < data.x.columns() {
+        any = load_for(model, data.x.columns())?;
     }
     let Target::Real(truth) = &data.target else { bail!("{}: labels must be numbers", test.display()) };
     let context = Context::default();
-    let x = widened(&data.x, machine(&fitted.model)?)?;
-    let (said, lines) = match &fitted.model {
-        AnyModel::Svc(svc) => classify(svc, &x, probability, model, &context)?,
-        AnyModel::OneClass(one) => {
-            let said: Vec<f64> = one.predict_in(&x, &context)?.iter().map(|&inside| if inside { 1.0 } else { -1.0 }).collect();
-            let lines = said.iter().map(|value| g(*value) + "\n").collect();
+    let x = widened(&data.x, machine(&any)?)?;
+    let (said, lines) = match any.get::<SvcModel>() {
+        Some(svc) => classify(svc, &x, probability, model, &context)?,
+        None => {
+            let decisions = any.decide(&(&x).into(), &context)?.values;
+            let inside = any.answers() == Answers::Inside;
+            let said: Vec<f64> = if inside { decisions.iter().map(|&f| if f >= 0.0 { 1.0 } else { -1.0 }).collect() } else { decisions };
+            let lines = said.iter().map(|value| if inside { g(*value) } else { general(*value, 17) } + "\n").collect();
             (said, lines)
         }
-        AnyModel::Svr(svr) => {
-            let said = svr.predict_in(&x, &context)?;
-            let lines = said.iter().map(|value| general(*value, 17) + "\n").collect();
-            (said, lines)
-        }
-        other => bail!("LIBSVM has no models of kind `{}`", other.kind()),
     };
     files::write(output, lines.as_bytes())?;
     if !quiet {
-        print(&score(&fitted.model, truth, &said))?;
+        print(&score(any.answers().are_numbers(), truth, &said))?;
     }
     Ok(Outcome::Done)
 }
 
+/// The machine of a model that LIBSVM knows.
 fn machine(model: &AnyModel) -> Result<&KernelMachine> {
-    Ok(match model {
-        AnyModel::Svc(model) => &model.machine,
-        AnyModel::Svr(model) => &model.machine,
-        AnyModel::OneClass(model) => &model.machine,
-        other => bail!("LIBSVM has no models of kind `{}`", other.kind()),
-    })
+    let known = libsvm_text::KINDS.contains(&model.kind());
+    ensure!(known, "LIBSVM has no models of kind `{}`", model.kind());
+    Ok(model.kernel_machines()[0])
 }
 
 fn read(path: &Path, kernel: &Kernel) -> Result<Dataset<'static>> {
@@ -110,7 +104,7 @@ fn classify(model: &SvcModel, x: &Matrix<'_>, probability: bool, path: &Path, co
             name.parse().map_err(|_| anyhow::anyhow!("{}: class `{name}` is not a number; use `boulevard predict`", path.display()))
         })
         .collect::<Result<_>>()?;
-    let raw = model.raw_values(x, context)?;
+    let raw = model.outputs_in(x, context)?;
     let mut said = Vec::with_capacity(x.rows());
     let mut text = String::new();
     if !probability {
@@ -151,9 +145,9 @@ fn square(pairs: &[f64], classes: usize) -> Vec<f64> {
     all
 }
 
-fn score(model: &AnyModel, truth: &[f64], said: &[f64]) -> String {
+fn score(regression: bool, truth: &[f64], said: &[f64]) -> String {
     let n = truth.len();
-    if matches!(model, AnyModel::Svr(_)) {
+    if regression {
         let pairs: Vec<(f64, f64)> = said.iter().copied().zip(truth.iter().copied()).collect();
         let mse = pairs.iter().map(|(a, b)| (a - b).powi(2)).sum::<f64>() / n as f64;
         return format!(

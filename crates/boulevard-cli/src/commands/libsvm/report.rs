@@ -21,11 +21,11 @@ struct Facts {
 
 /// All lines of a training run.
 pub fn text(model: &AnyModel, data: &Dataset<'_>) -> Result<String> {
-    let (facts, total) = match model {
-        AnyModel::Svc(model) => (svc_facts(model, data)?, model.machine.len()),
-        AnyModel::Svr(model) => (vec![svr_facts(model, data)?], model.machine.len()),
-        AnyModel::OneClass(model) => (vec![one_class_facts(model)], model.machine.len()),
-        other => bail!("LIBSVM has no models of kind `{}`", other.kind()),
+    let facts = match (model.get::<SvcModel>(), model.get::<SvrModel>(), model.get::<OneClassModel>()) {
+        (Some(svc), ..) => svc_facts(svc, data)?,
+        (_, Some(svr), _) => vec![svr_facts(svr, data)?],
+        (.., Some(one)) => vec![one_class_facts(one)],
+        _ => bail!("LIBSVM has no models of kind `{}`", model.kind()),
     };
     let mut text = String::new();
     for facts in &facts {
@@ -42,8 +42,8 @@ pub fn text(model: &AnyModel, data: &Dataset<'_>) -> Result<String> {
         text.push_str(&format!("obj = {:.6}, rho = {:.6}\n", facts.objective, facts.rho));
         text.push_str(&format!("nSV = {}, nBSV = {}\n", facts.support, facts.bounded));
     }
-    if matches!(model, AnyModel::Svc(_)) {
-        text.push_str(&format!("Total nSV = {total}\n"));
+    if model.get::<SvcModel>().is_some() {
+        text.push_str(&format!("Total nSV = {}\n", model.support_vectors()));
     }
     Ok(text)
 }

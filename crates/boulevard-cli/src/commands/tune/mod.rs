@@ -13,16 +13,16 @@ use boulevard::methods::multi_sample::SetSearch;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
-use boulevard::svm::{Penalty, Svc};
+use boulevard::svm::{Learner, Penalty, Svc};
 use boulevard::validation::{GridPoint, GridSearch, Score, cross_validate, default_folds, loss_name};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::args::{MethodName, TuneArgs};
-use crate::learner::{Plan, fitted};
+use crate::learner::Plan;
 use crate::progress::{Silent, Watcher};
 use crate::report::table::Table;
-use crate::report::{complain, describe, number, print, print_json};
+use crate::report::{complain, number, print, print_json};
 use crate::{data, files};
 
 /// One point of the grid and how it did.
@@ -71,7 +71,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
         complain(&format!("warning: {missing} of {} points of the grid were not finished within --max-time", cells.len()));
     }
     // The fit of the best point has a time of its own.
-    let fitted = fitted(at(&plan.work, best.price, best.gamma).fit_in(&data, &args.run.context(&watcher))?);
+    let fitted = at(&plan.work, best.price, best.gamma).fit_in(&data, &args.run.context(&watcher))?;
     if let Some(path) = &args.output {
         fitted.save(path)?;
     }
@@ -81,7 +81,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
             cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
         print_json(&json!({
             "error": loss_name(&data.target), "grid": rows, "best": { price: best.price, "gamma": best.gamma, "mean": mean(&best.errors) },
-            "finished": cells.len() - missing, "model": args.output, "fit": describe::json(&fitted),
+            "finished": cells.len() - missing, "model": args.output, "fit": fitted.to_json(),
         }))?;
         return Ok(Outcome::Done);
     }
@@ -143,7 +143,7 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
     }
     // The rule is asked about the columns that the machine will see.
     let scaled = match plan.work.scaling {
-        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.apply_to(&data.x)?),
+        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.table(&data.x)?),
         None => None,
     };
     let resolved = kernel.resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;

@@ -2,15 +2,15 @@
 
 use anyhow::{Result, ensure};
 use boulevard::methods::multitask_selection::{MultiTaskSelection, SelectionSearch, TaskSet};
+use boulevard::persist::AnyModel;
 use serde_json::json;
 
 use crate::Outcome;
 use crate::args::TuneArgs;
 use crate::learner::Plan;
-use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{describe, number, print, print_json};
+use crate::report::{number, print, print_json};
 use crate::{data, files};
 
 pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result<Outcome> {
@@ -32,12 +32,12 @@ pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result
     watcher.finish();
     let found = found?;
     let best = found.points[found.best].clone();
-    let fitted = Fitted { scaler: None, model: found.model.into() };
+    let fitted = AnyModel::from(found.model);
     if let Some(path) = &args.output {
         fitted.save(path)?;
     }
     if args.run.json {
-        print_json(&json!({ "grid": found.points, "best": best, "model": args.output, "fit": describe::json(&fitted) }))?;
+        print_json(&json!({ "grid": found.points, "best": best, "model": args.output, "fit": fitted.to_json() }))?;
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(std::iter::once("c \\ rho".to_owned()).chain(search.ln_rho.iter().map(|ln_rho| number::g(ln_rho.exp()))));

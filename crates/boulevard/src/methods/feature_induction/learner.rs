@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Multiclass, Penalty, SolverSettings, Svc};
+use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Model, Multiclass, Penalty, SolverSettings, Svc};
 
 /// How a tree sees the rows' weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -305,7 +305,7 @@ impl Learner for FeatureInduction {
         self.validate()?;
         data.validate()?;
         let settings = self.resolved();
-        let classes = Classes::new(data, &settings.class_weight)?;
+        let classes = Classes::new(data, &settings.class_weight, "FeatureInduction")?;
         let names = data.expect_classes()?.names().to_vec();
         let table = Table::new(data, &classes, settings.seed, context)?;
         let outputs: Vec<usize> = if names.len() == 2 { vec![1] } else { (0..names.len()).collect() };

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::consensus::check_priors;
 use super::direct::{self, SetMachine};
 use super::model::MultiSampleModel;
-use super::sets::{Sets, Tuples};
 use super::source::BaseKernel;
+use super::tuples::Tuples;
 use crate::check;
+use crate::data::Sets;
 use crate::data::split::{self, Split};
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
@@ -17,8 +18,8 @@ use crate::kernel::Kernel;
 use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
 use crate::observe::{Context, StopReason};
 use crate::svm::{
-    Calibration, ClassWeight, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel, class_factors,
-    fit_sigmoids, held_out_values,
+    Calibration, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel,
+    class_factors, fit_sigmoids, held_out_values,
 };
 
 /// Folds of the calibration.
@@ -169,7 +170,7 @@ impl MultiSample {
         if totals.len() < 2 {
             return Err(Error::data(format!("classification needs at least two classes, found only `{}`", classes.names()[0])));
         }
-        let factors = class_factors(&self.class_weight, classes, &totals)?;
+        let factors = class_factors(&self.class_weight, classes, &totals, "MultiSample")?;
         let counted: Vec<f64> = totals.iter().zip(&factors).map(|(total, factor)| total * factor).collect();
         let sum: f64 = counted.iter().sum();
         // Weights may be so uneven that a share is 1 after rounding; evidence needs both sides.
@@ -282,7 +283,7 @@ impl MultiSample {
         // Folds of rows as they come: where rows repeat (a few patterns only), leaving out a pattern whole would turn its evidence round.
         let folds = self.folds(data, FOLDS.min(data.len()), self.seed).unwrap_or_default();
         let outputs = self.outputs(training.factors.len());
-        let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
+        let raw = |model: &SvcModel, x: &Matrix<'_>| model.outputs_in(x, context);
         let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
         // Class weights count as more samples, here as in the machine: otherwise the sigmoid would take them back.
         let weights: Vec<f64> =
@@ -290,7 +291,7 @@ impl MultiSample {
         let mut sigmoids = fit_sigmoids(classes, Some(&weights), &values, outputs);
         let width = sigmoids.len();
         if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
-            let raw = single.raw_values(&data.x, context)?;
+            let raw = single.outputs_in(&data.x, context)?;
             let again = fit_sigmoids(classes, Some(&weights), &raw, outputs);
             for (output, (sigmoid, again)) in sigmoids.iter_mut().zip(again).enumerate().filter(|(_, (sigmoid, _))| sigmoid.a > 0.0) {
                 *sigmoid = again;

@@ -63,6 +63,7 @@
 
 mod ascent;
 mod descent;
+mod describe;
 mod interior;
 mod learner;
 mod model;

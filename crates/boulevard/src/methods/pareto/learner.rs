@@ -22,7 +22,7 @@ use crate::linalg;
 use crate::metrics::pareto::non_dominated_ranks;
 use crate::observe::{Context, StopReason};
 use crate::solver::{KernelSource, TableKernel};
-use crate::svm::{FitReport, Learner, SolverSettings, SvcModel};
+use crate::svm::{FitReport, Learner, Model, SolverSettings, SvcModel, two_classes};
 
 /// How the front is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -368,15 +368,7 @@ impl ParetoSvc {
         if data.weights.is_some() {
             return Err(Error::data("ParetoSvc takes no sample weights: every row counts the same"));
         }
-        let present: Vec<usize> = classes.counts().iter().enumerate().filter(|(_, count)| **count > 0).map(|(class, _)| class).collect();
-        match present[..] {
-            [] => return Err(Error::data("classification needs at least two classes, found none")),
-            [only] => {
-                let name = &classes.names()[only];
-                return Err(Error::data(format!("classification needs at least two classes, found only one class: `{name}`")));
-            }
-            _ => {}
-        }
+        two_classes(classes.names(), &classes.counts().iter().map(|&count| count as f64).collect::<Vec<_>>())?;
         if data.len() < FEWEST_ROWS {
             return Err(Error::data(format!("ParetoSvc needs at least {FEWEST_ROWS} rows, found {}", data.len())));
         }

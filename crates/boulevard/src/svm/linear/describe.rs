@@ -1,24 +1,23 @@
 //! Linear models in words: their weights can be read.
 
-use boulevard::solver::linear::{Bias, LinearLoss, Regulariser};
-use boulevard::svm::{LinearMachine, LinearSvcModel, LinearSvrModel};
-
-use super::describe::{Fact, class_weights};
-use super::number::g;
-use crate::model::listed;
+use super::{LinearMachine, LinearSvcModel, LinearSvrModel};
+use crate::solver::linear::{Bias, LinearLoss, Regulariser};
+use crate::svm::describe::{class_weights, classes, probabilities};
+use crate::svm::model::Fact;
+use crate::words::g;
 
 /// Weights that are shown.
 const SHOWN: usize = 8;
 
-pub fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
+pub(super) fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
     let settings = &model.parameters;
     let loss = if settings.loss == LinearLoss::Absolute { "hinge" } else { "squared hinge" };
     let penalty = if settings.regulariser == Regulariser::L1 { "L1" } else { "L2" };
-    let names: Vec<&str> = model.classes.iter().map(String::as_str).collect();
+    let names = &model.classes;
     let mut facts = vec![
         ("kind", format!("linear classifier, C = {}, {loss} loss, {penalty} penalty", g(settings.c))),
         ("bias", bias(settings.bias)),
-        ("classes", format!("{}: {}", names.len(), listed(&names))),
+        classes(names),
     ];
     facts.extend(class_weights(&settings.class_weight));
     if names.len() == 2 {
@@ -28,12 +27,12 @@ pub fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
         facts.push(("decides by", format!("the largest of {} machines, one per class against the rest", names.len())));
     }
     facts.push(("nonzero weights", used(&model.machine)));
-    facts.push(("probabilities", if model.calibration.is_some() { "calibrated".into() } else { "none (train with --calibrate)".into() }));
+    facts.push(probabilities(model.calibration.is_some()));
     facts.push(("tolerance", format!("{} (relative duality gap)", g(settings.tolerance))));
     facts
 }
 
-pub fn regressor(model: &LinearSvrModel) -> Vec<Fact> {
+pub(super) fn regressor(model: &LinearSvrModel) -> Vec<Fact> {
     let settings = &model.parameters;
     let loss = if settings.loss == LinearLoss::Absolute { "absolute" } else { "squared" };
     vec![

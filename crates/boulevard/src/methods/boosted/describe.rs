@@ -1,18 +1,18 @@
-//! A boosted classifier in words.
+//! A boosted classifier in words and for machines.
 
-use boulevard::methods::boosted::{BoostedModel, Ending, Kind, LabelEnsemble, Round, Sampling};
 use serde_json::{Value, json};
 
-use super::describe::{Fact, share, solver};
-use super::number::{g, general, percent};
-use crate::model::listed;
+use super::learner::Sampling;
+use super::model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
+use crate::svm::{Fact, Model, probabilities, tolerance};
+use crate::words::{g, general, listed, percent, share};
 
 /// What it answers with, and every label's ensemble.
-pub fn facts(model: &BoostedModel) -> Vec<Fact> {
+pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
     /// Ensembles that are listed.
     const MOST: usize = 30;
     let settings = model.parameters.resolved();
-    let names: Vec<&str> = model.names.iter().map(String::as_str).collect();
+    let names = &model.names;
     let what = if model.kind == Kind::Labels { "labels" } else { "classes" };
     let rows = match settings.sampling {
         Sampling::All => "all rows, weighted".to_owned(),
@@ -21,11 +21,11 @@ pub fn facts(model: &BoostedModel) -> Vec<Fact> {
     };
     let mut facts = vec![
         ("kind", format!("boosted classifier, C = {}", g(settings.c))),
-        (what, format!("{}: {}", names.len(), listed(&names))),
+        (what, format!("{}: {}", names.len(), listed(names))),
         ("a round", rows),
         ("rounds", format!("{} at most, {} in all", model.rounds(), model.labels.iter().map(|label| label.rounds.len()).sum::<usize>())),
         ("support vectors", format!("{}{}", model.support_vectors(), share(model.support_vectors(), model.report.rows))),
-        ("probabilities", if model.calibration.is_some() { "calibrated".into() } else { "none (train with --calibrate)".into() }),
+        probabilities(model.calibration.is_some()),
     ];
     if model.at_least_one {
         facts.push(("every row", "gets its best label if no label claims it".into()));
@@ -59,12 +59,12 @@ pub fn facts(model: &BoostedModel) -> Vec<Fact> {
             ),
         ));
     }
-    facts.extend(solver(&settings.solver));
+    facts.push(tolerance(&settings.solver));
     facts
 }
 
 /// Every label's ensemble in numbers.
-pub fn json(model: &BoostedModel) -> Value {
+pub(super) fn ensembles(model: &BoostedModel) -> Value {
     model.labels.iter().map(ensemble).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Numbers as text: short ones for people, C's `%g` for LIBSVM's lines.
+//! Numbers and names as text: short ones for people, C's `%g` for LIBSVM's lines.
 
 /// `value` with `digits` significant digits as C's `%.{digits}g` writes it.
 pub fn general(value: f64, digits: usize) -> String {
@@ -45,6 +45,24 @@ pub fn seconds(seconds: f64) -> String {
         s if s < 100.0 => format!("{s:.1} s"),
         s => format!("{:.0} min {:02.0} s", (s / 60.0).floor(), s % 60.0),
     }
+}
+
+/// Up to five names in backquotes.
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    const SHOWN: usize = 5;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let mut text = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+/// A part of the rows, as it follows a count.
+pub fn share(part: usize, whole: usize) -> String {
+    if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }
 }
 
 #[cfg(test)]
