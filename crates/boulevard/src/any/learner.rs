@@ -103,6 +103,12 @@ macro_rules! any_learner {
                 }
             }
 
+            fn no_search(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant(learner) => learner.no_search(),)+
+                }
+            }
+
             fn calibrate_mut(&mut self) -> Option<&mut bool> {
                 match self {
                     $(Self::$variant(learner) => learner.calibrate_mut(),)+

@@ -61,6 +61,10 @@ impl Learner for Plan {
         self.learner.price_mut()
     }
 
+    fn no_search(&self) -> Option<&'static str> {
+        self.learner.no_search()
+    }
+
     fn calibrate_mut(&mut self) -> Option<&mut bool> {
         self.learner.calibrate_mut()
     }
