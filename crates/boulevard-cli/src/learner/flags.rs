@@ -24,6 +24,9 @@ const NAMES: [(&str, &str); 9] = [
 ];
 /// Flags that are no field, with the library's name of the method they belong to: they say what the file holds.
 const NO_FIELD: [(&str, &str); 1] = [("regression", "multitask_selection")];
+/// The flags of a kernel, and that of methods with a Gaussian kernel of their own.
+const KERNEL_FLAGS: [&str; 4] = ["kernel", "gamma", "degree", "coef0"];
+const WIDTH: &str = "sigma_init";
 /// Said in short where all of them have a flag.
 const MACHINES: [&str; 5] = ["svc", "nu_svc", "svr", "nu_svr", "one_class"];
 
@@ -100,7 +103,11 @@ pub fn complaint(flag: &str, methods: &[MethodName]) -> String {
         names.extend(name.map(|name| name.text()).filter(|name| !names.contains(name)));
     }
     let asked: Vec<String> = methods.iter().map(|method| method.text()).collect();
-    format!("--{dashed} does not apply to --method {}: it belongs to {}", asked.join(", "), listed(&names))
+    // Who gives the width of a kernel means this.
+    let widths = |method: &MethodName| Method::with_field(WIDTH).iter().any(|owner| method.methods().contains(&owner.name));
+    let hint =
+        if KERNEL_FLAGS.contains(&flag) && methods.iter().all(widths) { "; the width of its own kernel is --sigma-init" } else { "" };
+    format!("--{dashed} does not apply to --method {}: it belongs to {}{hint}", asked.join(", "), listed(&names))
 }
 
 /// Fails where a part of a kernel is given that the kernel does not have.
@@ -109,7 +116,7 @@ pub fn check_kernel(name: MethodName, method: &Method, parameters: &Map<String, 
     let chosen = parameters.get("kernel").and_then(Value::as_str);
     let kernel = chosen.map_or(default, |kernel| kernel.replace('-', "_"));
     let Some(info) = Kernel::CATALOGUE.iter().find(|info| info.name == kernel) else { return Ok(()) };
-    for part in ["gamma", "degree", "coef0"].into_iter().filter(|part| parameters.contains_key(*part) && !info.has(part)) {
+    for part in KERNEL_FLAGS[1..].iter().copied().filter(|part| parameters.contains_key(*part) && !info.has(part)) {
         if chosen.is_none() {
             bail!("--{part} needs a --kernel that has it: with {} the kernel is {kernel} unless you choose another", name.text());
         }
