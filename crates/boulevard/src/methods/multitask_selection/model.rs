@@ -2,8 +2,8 @@
 
 use super::learner::{MultiTaskSelection, Select};
 use super::problem::Certificate;
-use super::tasks::{Outputs, TaskSet};
-use super::training::{Training, in_words};
+use super::problem::tasks::{Outputs, TaskSet};
+use super::problem::training::{Training, in_words};
 use crate::data::{Categories, LabelMatrix, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::evolve::Evolution;
+use super::evolve::population::Landscape;
+use super::exact::signed::SignedKernel;
+use super::exact::slots::SlotTask;
 use super::point::facts;
-use super::population::Landscape;
 use super::restart;
-use super::signed::SignedKernel;
-use super::slots::SlotTask;
 use super::*;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::kernel::Kernel;
@@ -218,7 +218,7 @@ fn objectives_and_errors_of_given_points() {
     let q = source.matrix(&context).unwrap();
     let landscape = Landscape { q: &q, signs: &signs, objectives: 3 };
     let alphas: Vec<Vec<f64>> = value["alpha"].as_array().unwrap().iter().map(numbers).collect();
-    let drafts = alphas.iter().map(|alpha| super::population::Draft { alpha: alpha.clone(), bases: [None, None] }).collect();
+    let drafts = alphas.iter().map(|alpha| super::evolve::population::Draft { alpha: alpha.clone(), bases: [None, None] }).collect();
     for (place, member) in landscape.evaluate(drafts).into_iter().enumerate() {
         let expected = [&value["f1_minus_quadratic"], &value["f2_sum"], &value["f3"]].map(|list| numbers(list)[place]);
         assert!(member.objectives.values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "point {place}");
@@ -311,7 +311,7 @@ fn the_best_ends_never_get_worse() {
             last = most;
             // Carried-over gradients are the true ones.
             for member in &front {
-                let fresh = landscape.evaluate(vec![super::population::Draft { alpha: member.alpha.clone(), bases: [None, None] }]);
+                let fresh = landscape.evaluate(vec![super::evolve::population::Draft { alpha: member.alpha.clone(), bases: [None, None] }]);
                 assert!((fresh[0].objectives.values[0] - member.objectives.values[0]).abs() < 1e-9);
             }
         }

@@ -1,7 +1,7 @@
 //! Tables prepared for the solvers: padded features, or kernel matrices with their checks.
 
-use super::learner::{MultiTaskSelection, Select};
-use super::problem::Task;
+use super::super::learner::{MultiTaskSelection, Select};
+use super::objective::Task;
 use super::table::Table;
 use super::tasks::TaskSet;
 use crate::data::{Matrix, all_finite};
@@ -18,7 +18,7 @@ const IDENTITY: f64 = 0.01;
 const DEFINITE: f64 = 1e-9;
 
 /// What a fit works on; serves every rho and c.
-pub(super) struct Training<'a> {
+pub(in super::super) struct Training<'a> {
     pub tasks: &'a TaskSet<'a>,
     pub tables: Vec<Table>,
     pub units: Vec<Task>,
@@ -265,7 +265,7 @@ fn absolute_sum(values: &[f64]) -> f64 {
 }
 
 /// A kernel as users write it.
-pub(super) fn in_words(kernel: &Kernel) -> String {
+pub(in super::super) fn in_words(kernel: &Kernel) -> String {
     let inner = if let Kernel::Normalized { kernel } = kernel { kernel } else { kernel };
     let gamma = inner.gamma().and_then(|gamma| gamma.value()).map(|gamma| format!(", gamma {gamma}")).unwrap_or_default();
     match inner {

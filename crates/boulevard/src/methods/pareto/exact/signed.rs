@@ -14,7 +14,7 @@ use crate::solver::KernelSource;
 
 /// A kernel on a table, seen with signs. Always solved in double precision: near the hard margin the numbers that decide are many
 /// orders of magnitude below the kernel's.
-pub(super) struct SignedKernel<'a> {
+pub(in super::super) struct SignedKernel<'a> {
     inner: &'a dyn KernelSource,
     signs: &'a [f64],
     single: OnceLock<SignedRows<'a, f32>>,
@@ -26,14 +26,14 @@ pub(super) struct SignedKernel<'a> {
 
 impl<'a> SignedKernel<'a> {
     /// `cache` bytes decide whether the whole matrix is computed at once.
-    pub(super) fn new(inner: &'a dyn KernelSource, signs: &'a [f64], cache: usize, context: &Context<'_>) -> Self {
+    pub(in super::super) fn new(inner: &'a dyn KernelSource, signs: &'a [f64], cache: usize, context: &Context<'_>) -> Self {
         let bytes = inner.len().saturating_mul(inner.len()).saturating_mul(size_of::<f64>());
         let allowed = context.memory.map_or(cache, |memory| cache.min(memory / 2));
         Self { inner, signs, single: OnceLock::new(), double: OnceLock::new(), whole: bytes <= allowed, isa: context.isa }
     }
 
     /// The whole matrix, row-major.
-    pub(super) fn matrix(&self, context: &Context<'_>) -> Result<Vec<f64>> {
+    pub(in super::super) fn matrix(&self, context: &Context<'_>) -> Result<Vec<f64>> {
         /// Without a limit from the caller.
         const MOST: usize = 8 << 30;
         let n = self.len();
