@@ -9,9 +9,11 @@ pub(crate) mod padded;
 mod product;
 mod symmetric;
 mod transpose;
+mod updated_factor;
 
 pub use cholesky::{cholesky, dot, solve};
 pub use gram::weighted_gram;
 pub use product::{Part, Shape, View, add_product};
 pub(crate) use symmetric::{Symmetric, add_symmetric, sum_weighted_symmetric};
 pub use transpose::{mirror, mirror_on, transpose};
+pub(crate) use updated_factor::UpdatedFactor;

@@ -178,15 +178,15 @@ impl<'a> Level<'a> {
     pub(super) fn weigh(&self, samples: &[usize], coefficients: &[f64]) -> Result<Vec<f64>> {
         let source = self.source();
         let n = source.len();
-        // Whole panels for either precision.
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
-        match self {
-            Self::Resident(resident) if !resident.whole => resident.weigh(samples, coefficients, &mut sums),
-            Self::Resident(_) => source.double()?.weigh(samples, coefficients, 1, 0..n, &mut sums),
-            Self::Table(_) => source.single()?.weigh(samples, coefficients, 1, 0..n, &mut sums),
-        }
-        sums.truncate(n);
-        Ok(sums)
+        Ok(match self {
+            Self::Resident(resident) if !resident.whole => {
+                let mut sums = vec![0.0; n];
+                resident.weigh(samples, coefficients, &mut sums);
+                sums
+            }
+            Self::Resident(_) => source.double()?.weighted_sum(samples, coefficients, 0..n),
+            Self::Table(_) => source.single()?.weighted_sum(samples, coefficients, 0..n),
+        })
     }
 }
 

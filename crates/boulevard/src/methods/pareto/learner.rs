@@ -182,9 +182,7 @@ impl ParetoSvc {
         let balanced = self.balanced();
         let reference = {
             let order: Vec<usize> = (0..n).collect();
-            let mut sums = vec![0.0; n.next_multiple_of(64)];
-            source.double()?.weigh(&order, &vec![1.0; n], 1, 0..n, &mut sums);
-            sums[..n].iter().sum::<f64>()
+            source.double()?.weighted_sum(&order, &vec![1.0; n], 0..n).iter().sum::<f64>()
         };
         if !reference.is_finite() {
             return Err(Error::data("the kernel values are so large that their sum overflows: scale the columns first"));

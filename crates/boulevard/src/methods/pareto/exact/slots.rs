@@ -158,13 +158,7 @@ impl<'a> SlotTask<'a> {
 
     /// `Q alpha`, computed anew.
     fn product(&self, alpha: &[f64]) -> Result<Vec<f64>> {
-        let n = alpha.len();
-        let support: Vec<usize> = (0..n).filter(|&i| alpha[i] != 0.0).collect();
-        let weights: Vec<f64> = support.iter().map(|&i| alpha[i]).collect();
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
-        self.source.double()?.weigh(&support, &weights, 1, 0..n, &mut sums);
-        sums.truncate(n);
-        Ok(sums)
+        Ok(self.source.double()?.product(alpha))
     }
 
     fn slot(&self, alpha: Vec<f64>, gradient: Option<Vec<f64>>, iterations: u64, stop: StopReason) -> Slot {
@@ -320,9 +314,7 @@ impl<'a> SlotTask<'a> {
             rows.push(i);
             steps.push(start[i] - last.alpha[i]);
         }
-        let kernel = self.source.double()?;
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
-        kernel.weigh(&rows, &steps, 1, 0..n, &mut sums);
+        let sums = self.source.double()?.weighted_sum(&rows, &steps, 0..n);
         gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
         Ok((start, Some(gradient)))
     }
@@ -333,7 +325,6 @@ impl<'a> SlotTask<'a> {
         let (mut alpha, mut gradient) = (last.alpha.clone(), last.gradient.clone());
         let n = alpha.len();
         let kernel = self.source.double()?;
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
         let total: f64 = alpha.iter().sum();
         for part in 1..=DRAIN_PARTS {
             let goal = total + (sum - total) * part as f64 / DRAIN_PARTS as f64;
@@ -356,8 +347,7 @@ impl<'a> SlotTask<'a> {
             }
             let rows: Vec<usize> = (0..n).filter(|&i| alpha[i] != before[i]).collect();
             let steps: Vec<f64> = rows.iter().map(|&i| alpha[i] - before[i]).collect();
-            sums.fill(0.0);
-            kernel.weigh(&rows, &steps, 1, 0..n, &mut sums);
+            let sums = kernel.weighted_sum(&rows, &steps, 0..n);
             gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
         }
         Ok((alpha, Some(gradient)))
