@@ -9,6 +9,7 @@ mod pack;
 pub mod permanent;
 mod rows;
 mod sparse;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -17,3 +18,4 @@ pub(crate) use combine::{GramRows, RoundedRows};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub use rows::{KernelRows, cross, diagonal, rows};
 pub(crate) use rows::{SubsetRows, padded, support};
+pub(crate) use whole::{whole, whole_from_products};

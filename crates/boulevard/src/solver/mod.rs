@@ -11,6 +11,7 @@ mod single;
 mod smo;
 mod solve;
 mod source;
+mod start;
 
 #[cfg(test)]
 mod tests;
@@ -19,3 +20,4 @@ pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use solve::Solver;
 pub use source::{DoubledKernel, KernelSource, SubsetKernel, TableKernel};
 pub(crate) use source::{GroupMatrices, SMALL};
+pub(crate) use start::fill_up;

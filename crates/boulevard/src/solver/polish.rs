@@ -10,7 +10,7 @@
 
 use super::certificate::{slopes, violation};
 use super::dual::{DualProblem, Equality};
-use super::source::KernelSource;
+use super::source::{KernelSource, SMALL};
 use crate::error::Result;
 use crate::kernel::{self, KernelRows};
 use crate::linalg;
@@ -18,8 +18,6 @@ use crate::simd::{Isa, sweep};
 
 /// Free variables up to which a factorisation is cheap beside the steps before it.
 const MOST_FREE: usize = 700;
-/// Samples up to which the free variables' rows are cheap.
-const MOST_SAMPLES: usize = 600;
 const MOST_ROUNDS: usize = 12;
 
 /// Improves `b` and its gradient if it can.
@@ -31,7 +29,7 @@ pub(super) fn polish(
     gradient: &mut Vec<f64>,
 ) -> Result<()> {
     let n = b.len();
-    if n > MOST_SAMPLES {
+    if n > SMALL {
         return Ok(());
     }
     let start = violation(problem, b, gradient);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::kernel::{GramRows, KernelRows};
+use crate::kernel::{self, GramRows, KernelRows};
 use crate::observe::Context;
 use crate::simd::{Isa, Real};
 use crate::solver::KernelSource;
@@ -42,20 +42,7 @@ impl<'a> SignedKernel<'a> {
         if needed > allowed {
             return Err(Error::Memory { what: "the kernel matrix that an evolution keeps", needed, allowed });
         }
-        let rows = self.double()?;
-        let width = n.next_multiple_of(self.isa.lanes::<f64>());
-        let mut values = Vec::with_capacity(n * n);
-        let mut buffer = vec![0.0; width];
-        for row in 0..n {
-            match rows.resident(row) {
-                Some(row) => values.extend_from_slice(&row[..n]),
-                None => {
-                    rows.fill(&[row], 0..n, &mut [&mut buffer]);
-                    values.extend_from_slice(&buffer[..n]);
-                }
-            }
-        }
-        Ok(values)
+        Ok(kernel::whole(self.double()?, 1))
     }
 }
 
