@@ -17,7 +17,8 @@
 //! Tables are in [`data`], kernels in [`kernel`], the machines in [`svm`]. Every fit can be watched and stopped through an
 //! [`observe::Context`]. The rooms and the reasons behind them are described in `docs/architecture.md`.
 
-mod atomic_file;
+#[doc(hidden)]
+pub mod atomic_file;
 pub mod check;
 pub mod data;
 pub mod error;
@@ -35,6 +36,7 @@ pub mod svm;
 pub mod validation;
 
 pub use error::{Error, Result};
+pub use solver::release_memory;
 
 /// What most programs need.
 pub mod prelude {
