@@ -18,7 +18,8 @@
 //! [`observe::Context`]. The rooms and the reasons behind them are described in `docs/architecture.md`.
 
 pub mod any;
-mod atomic_file;
+#[doc(hidden)]
+pub mod atomic_file;
 pub mod check;
 pub mod data;
 pub mod error;
@@ -37,6 +38,7 @@ pub mod validation;
 pub mod words;
 
 pub use error::{Error, Result};
+pub use solver::release_memory;
 
 /// What most programs need.
 pub mod prelude {

@@ -1,6 +1,7 @@
 """Artificial data sets of the papers that boulevard's methods come from.
 
-All have two classes, labeled -1 and 1, and the same arguments and seed give the same numbers on every machine.
+All have two classes, labeled -1 and 1. The same arguments and seed give the same random draws on every machine; numbers made with
+logarithms, sines and cosines can differ in the last digit where the system's mathematical functions do.
 """
 
 import numpy as np

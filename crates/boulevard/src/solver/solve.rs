@@ -9,6 +9,7 @@ use super::source::{KernelSource, SMALL};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
+use crate::kernel;
 use crate::observe::{Context, Progress, StopReason};
 use crate::parallel::{self, Crew};
 use crate::simd::Real;
@@ -277,8 +278,7 @@ impl<'a> Solver<'a> {
     /// Sets `gradient` to `K b + linear` in double precision; `Some` reason, and `gradient` as it was, if it was stopped.
     fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<Option<StopReason>> {
         let rows = self.source.double()?;
-        let support: Vec<usize> = (0..b.len()).filter(|&i| b[i] != 0.0).collect();
-        let weights: Vec<f64> = support.iter().map(|&i| b[i]).collect();
+        let (support, weights) = kernel::support(b);
         let (lanes, threads, n) = (self.context.isa.lanes::<f64>(), self.crew.threads(), problem.len());
         // Parts of a few milliseconds, so that a stop is noticed soon.
         let work = support.len().max(1) * (self.source.dimensions() + 20);
@@ -290,9 +290,7 @@ impl<'a> Solver<'a> {
                 return Vec::new();
             }
             let columns = p * part..((p + 1) * part).min(n);
-            let mut sums = vec![0.0; columns.len().next_multiple_of(lanes)];
-            rows.weigh(&support, &weights, 1, columns.clone(), &mut sums);
-            sums.truncate(columns.len());
+            let sums = rows.weighted_sum(&support, &weights, columns);
             // Without a total: a count of a few parts inside another stage would push that stage's own count aside.
             let progress = Progress { stage: "exact gradient", done: p as u64, total: None, violation: None, tolerance: None };
             if let Some(reason) = self.context.check(&progress) {

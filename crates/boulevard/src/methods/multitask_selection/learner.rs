@@ -5,12 +5,12 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::model::MultiTaskSelectionModel;
-use super::prior::{Margin, MarginPrior};
+use super::problem::prior::{Margin, MarginPrior};
+use super::problem::switch::Switch;
+use super::problem::tasks::TaskSet;
+use super::problem::training::Training;
 use super::problem::{Certificate, Problem, Task};
-use super::solve::{Limits, Route, Solution, solve};
-use super::switch::Switch;
-use super::tasks::TaskSet;
-use super::training::Training;
+use super::solvers::{Limits, Route, Solution, solve};
 use crate::check;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -163,7 +163,7 @@ impl MultiTaskSelection {
         let classify = training.tasks.outputs.classify();
         let margin = if classify { Margin::classification(c) } else { Margin::regression(c, self.epsilon, self.margin_prior) };
         let limits = Limits { tolerance: self.tolerance, steps: self.max_iterations.unwrap_or(STEPS) };
-        let run = |units: &[Task], tables: &[super::table::Table], start: Option<&Certificate>, context: &Context<'_>| {
+        let run = |units: &[Task], tables: &[super::problem::table::Table], start: Option<&Certificate>, context: &Context<'_>| {
             let problem = Problem {
                 tables,
                 tasks: units,

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::prior::{Margin, MarginPrior};
+use super::problem::prior::{Margin, MarginPrior};
+use super::problem::switch::Switch;
+use super::problem::table::Table;
 use super::problem::{Problem, Task};
-use super::solve::{Limits, Route, Solution, solve};
-use super::switch::Switch;
-use super::table::Table;
+use super::solvers::{Limits, Route, Solution, solve};
 use crate::observe::Context;
 use crate::simd::Isa;
 

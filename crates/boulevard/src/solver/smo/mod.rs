@@ -14,7 +14,7 @@
 //! Where the curvature is not positive (equal rows, or a kernel that is not positive semi-definite) the step goes to the next bound; the
 //! objective still falls with every step, so the loop ends for every kernel.
 
-mod arena;
+pub(super) mod arena;
 mod cache;
 mod conjugate;
 mod moves;

@@ -14,7 +14,7 @@ const BATCH: usize = 8;
 
 /// One candidate.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(in super::super) struct Member {
     pub alpha: Vec<f64>,
     /// `Q alpha`
     pub gradient: Vec<f64>,
@@ -24,7 +24,7 @@ pub(super) struct Member {
 
 /// Two or three objectives, all maximized.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Objectives {
+pub(in super::super) struct Objectives {
     pub values: [f64; 3],
     pub count: usize,
 }
@@ -36,7 +36,7 @@ impl AsRef<[f64]> for Objectives {
 }
 
 /// The problem that candidates are judged by.
-pub(super) struct Landscape<'a> {
+pub(in super::super) struct Landscape<'a> {
     /// Row-major `n x n`.
     pub q: &'a [f64],
     pub signs: &'a [f64],
@@ -45,7 +45,7 @@ pub(super) struct Landscape<'a> {
 }
 
 impl Landscape<'_> {
-    pub(super) fn len(&self) -> usize {
+    pub(in super::super) fn len(&self) -> usize {
         self.signs.len()
     }
 
@@ -57,13 +57,13 @@ impl Landscape<'_> {
     }
 
     /// The candidate `alpha = 0`.
-    pub(super) fn zero(&self) -> Member {
+    pub(in super::super) fn zero(&self) -> Member {
         let zeros = vec![0.0; self.len()];
         Member { objectives: self.objectives(&zeros, &zeros), alpha: zeros.clone(), gradient: zeros }
     }
 
     /// Evaluates drafts of candidates, in order.
-    pub(super) fn evaluate(&self, drafts: Vec<Draft<'_>>) -> Vec<Member> {
+    pub(in super::super) fn evaluate(&self, drafts: Vec<Draft<'_>>) -> Vec<Member> {
         let n = self.len();
         let mut members: Vec<Member> = Vec::with_capacity(drafts.len());
         let mut dense = Vec::new();
@@ -101,7 +101,7 @@ impl Landscape<'_> {
     }
 
     /// Computes gradients and objectives anew, without any base.
-    pub(super) fn refresh(&self, members: &mut [Member]) {
+    pub(in super::super) fn refresh(&self, members: &mut [Member]) {
         let all: Vec<usize> = (0..members.len()).collect();
         self.evaluate_dense(members, &all);
     }
@@ -131,14 +131,14 @@ impl Landscape<'_> {
 }
 
 /// New `alpha` and the candidates it was made from.
-pub(super) struct Draft<'a> {
+pub(in super::super) struct Draft<'a> {
     pub alpha: Vec<f64>,
     pub bases: [Option<Base<'a>>; 2],
 }
 
 /// A point with a known gradient: a candidate, or a line through two of them.
 #[derive(Clone, Copy)]
-pub(super) enum Base<'a> {
+pub(in super::super) enum Base<'a> {
     Point(&'a Member),
     /// `u a + (1 - u) b`
     Mix(f64, &'a Member, &'a Member),
@@ -175,7 +175,7 @@ impl Base<'_> {
 
 /// `u a + (1 - u) b`, the same expression wherever it is needed: differences are counted by comparing results.
 #[inline]
-pub(super) fn mix(u: f64, a: f64, b: f64) -> f64 {
+pub(in super::super) fn mix(u: f64, a: f64, b: f64) -> f64 {
     u * a + (1.0 - u) * b
 }
 

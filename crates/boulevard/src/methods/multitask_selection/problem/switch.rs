@@ -10,7 +10,7 @@
 
 /// The prior probability that a group is on, as its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Switch {
+pub(in super::super) struct Switch {
     ln_rho: f64,
     ln_rest: f64,
     /// `ln((1 - rho) / rho)`, minus infinity for rho = 1.
@@ -19,7 +19,7 @@ pub(super) struct Switch {
 
 /// A switch's state: on, off, and the bonus `f`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct State {
+pub(in super::super) struct State {
     pub on: f64,
     pub off: f64,
 }

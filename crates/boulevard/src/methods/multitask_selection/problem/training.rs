@@ -1,16 +1,14 @@
 //! Tables prepared for the solvers: padded features, or kernel matrices with their checks.
 
-use super::learner::{MultiTaskSelection, Select};
-use super::problem::Task;
+use super::super::learner::{MultiTaskSelection, Select};
+use super::objective::Task;
 use super::table::Table;
 use super::tasks::TaskSet;
-use crate::data::{Matrix, all_finite};
+use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
-use crate::linalg::{self, Part, Shape, View};
+use crate::linalg;
 use crate::observe::Context;
-use crate::simd::Isa;
-use crate::simd::tile::{self, Finish};
 
 /// Below this ratio of off-diagonal to diagonal values a kernel matrix counts as the identity.
 const IDENTITY: f64 = 0.01;
@@ -18,7 +16,7 @@ const IDENTITY: f64 = 0.01;
 const DEFINITE: f64 = 1e-9;
 
 /// What a fit works on; serves every rho and c.
-pub(super) struct Training<'a> {
+pub(in super::super) struct Training<'a> {
     pub tasks: &'a TaskSet<'a>,
     pub tables: Vec<Table>,
     pub units: Vec<Task>,
@@ -57,7 +55,7 @@ impl<'a> Training<'a> {
                     let mut grams = Vec::new();
                     let mut products = None;
                     for (place, kernel) in kernels.iter().enumerate() {
-                        let gram = match from_products(kernel, x, &mut products, context.isa) {
+                        let gram = match kernel::whole_from_products(kernel, x, &mut products, context.isa) {
                             Some(gram) => gram,
                             None => gram(kernel, x, context)?,
                         };
@@ -127,89 +125,11 @@ fn resolve(learner: &MultiTaskSelection, tasks: &TaskSet<'_>) -> Result<Vec<Kern
         .collect()
 }
 
-/// Inner products of the rows of a dense table, as they are and between rows shifted to mean zero: what distances are had from without
-/// cancelling. One product of matrices gives both.
-struct Products {
-    plain: Vec<f64>,
-    centred: Vec<f64>,
-}
-
-impl Products {
-    fn new(x: &Matrix<'_>) -> Self {
-        let (n, d) = (x.rows(), x.columns());
-        let mut values = dense_values(x);
-        let mut mean = vec![0.0; d];
-        for row in values.chunks_exact(d) {
-            mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value);
-        }
-        mean.iter_mut().for_each(|mean| *mean /= n as f64);
-        // <x_i, x_j> = <c_i, c_j> + (a_i + a_j), a_i = <c_i, mean> + |mean|^2 / 2
-        let half = 0.5 * linalg::dot(&mean, &mean);
-        let mut along = Vec::with_capacity(n);
-        for row in values.chunks_exact_mut(d) {
-            row.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= mean);
-            along.push(linalg::dot(row, &mean) + half);
-        }
-        let mut centred = vec![0.0; n * n];
-        let view = View::new(&values, d);
-        linalg::add_product(&mut centred, n, Shape { rows: n, columns: n, depth: d }, 1.0, view, view.transposed(), Part::Lower);
-        let mut plain = vec![0.0; n * n];
-        for (i, (to, from)) in plain.chunks_exact_mut(n).zip(centred.chunks_exact(n)).enumerate() {
-            to[..=i].iter_mut().zip(from).zip(&along).for_each(|((to, from), other)| *to = from + (along[i] + other));
-        }
-        Self { plain, centred }
-    }
-}
-
-/// The lower triangle of the kernel matrix of a dense table, from the inner products of its rows, which all kernels that can be had from them share.
-fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products>, isa: Isa) -> Option<Vec<f64>> {
-    let (inner, normalize) = match kernel {
-        Kernel::Normalized { kernel } => (&**kernel, true),
-        _ => (kernel, false),
-    };
-    let gamma = inner.gamma().and_then(|gamma| gamma.value()).unwrap_or(0.0);
-    let n = x.rows();
-    let finish = match inner {
-        _ if x.is_sparse() => return None,
-        Kernel::Linear => Finish::Identity,
-        Kernel::Poly { degree, coef0, .. } => Finish::Power { scale: gamma, shift: *coef0, degree: *degree },
-        Kernel::Rbf { .. } => Finish::Exp2,
-        _ => return None,
-    };
-    let Products { plain, centred } = products.get_or_insert_with(|| Products::new(x));
-    let mut gram = vec![0.0; n * n];
-    let mut norms: Vec<f64> = Vec::with_capacity(n);
-    for (i, row) in gram.chunks_exact_mut(n).enumerate() {
-        let row = &mut row[..=i];
-        if let Finish::Exp2 = finish {
-            // 2^(-gamma log2(e) |x_i - x_j|^2)
-            let (from, scale) = (&centred[i * n..=i * n + i], -gamma * std::f64::consts::LOG2_E);
-            norms.push(from[i]);
-            row.iter_mut().zip(from).zip(&norms).for_each(|((to, from), other)| *to = scale * (norms[i] + other - 2.0 * from));
-        } else {
-            row.copy_from_slice(&plain[i * n..=i * n + i]);
-        }
-        tile::apply(isa, &finish, row);
-        if normalize && !matches!(finish, Finish::Exp2) {
-            // A sample with k(x, x) = 0 is similar to nothing.
-            norms.push(if row[i] > 0.0 { 1.0 / row[i].sqrt() } else { 0.0 });
-            row.iter_mut().zip(&norms).for_each(|(to, other)| *to *= norms[i] * other);
-        }
-    }
-    all_finite(&gram).then_some(gram)
-}
-
-/// The whole kernel matrix of a table.
+/// The whole kernel matrix of a table, checked to be finite.
 fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-    let rows = kernel::rows::<f64>(kernel, x, context)?;
-    let n = x.rows();
-    let width = n.next_multiple_of(context.isa.lanes::<f64>());
-    let mut padded = vec![0.0; n * width];
-    let order: Vec<usize> = (0..n).collect();
-    rows.fill(&order, 0..n, &mut padded.chunks_exact_mut(width).collect::<Vec<_>>());
-    let mut values = Vec::with_capacity(n * n);
-    padded.chunks_exact(width).for_each(|row| values.extend_from_slice(&row[..n]));
+    let values = kernel::whole(&*kernel::rows::<f64>(kernel, x, context)?, 1);
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+        let n = x.rows();
         return Err(Error::NotFinite { what: "a kernel matrix", found: values[place].to_string(), row: place / n, column: place % n });
     }
     Ok(values)
@@ -265,7 +185,7 @@ fn absolute_sum(values: &[f64]) -> f64 {
 }
 
 /// A kernel as users write it.
-pub(super) fn in_words(kernel: &Kernel) -> String {
+pub(in super::super) fn in_words(kernel: &Kernel) -> String {
     let inner = if let Kernel::Normalized { kernel } = kernel { kernel } else { kernel };
     let gamma = inner.gamma().and_then(|gamma| gamma.value()).map(|gamma| format!(", gamma {gamma}")).unwrap_or_default();
     match inner {

@@ -7,9 +7,9 @@
 //!
 //! Steps are Mehrotra's: a predictor that aims at zero, then a corrector; where neither gets far, one that only centres.
 
+use super::super::problem::table::Element;
+use super::super::problem::{Certificate, Problem, Samples};
 use super::newton::{Given, Point, Step, System};
-use super::problem::{Certificate, Problem, Samples};
-use super::table::Element;
 use crate::linalg;
 use crate::observe::StopReason;
 

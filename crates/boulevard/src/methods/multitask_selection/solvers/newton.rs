@@ -16,11 +16,10 @@
 //! fewer. Several tasks are coupled only by `d_s`: one system per task, and conjugate gradients on the switches, whose condition number is
 //! at most `1 + 2 ln(1 / rho)` or so.
 
-use super::problem::{Problem, Samples};
-use super::switch::State;
-use super::table::{Element, Table};
-use super::vector;
-use crate::linalg::{self, weighted_gram};
+use super::super::problem::switch::State;
+use super::super::problem::table::{Element, Table};
+use super::super::problem::{Problem, Samples};
+use crate::linalg::{self, buffers, padded, weighted_gram};
 
 /// Accuracy of the switches' change.
 const SWITCH_ACCURACY: f64 = 1e-12;
@@ -335,7 +334,7 @@ impl Block {
             if let (true, Some(accuracy)) = (exact, accuracy) {
                 let chosen: Vec<(usize, f64)> = active.iter().map(|&i| (i, omega[i])).collect();
                 let mut diagonal = vec![0.0; stride];
-                vector::gram_diagonal(table.isa(), x, stride, &chosen, &mut diagonal);
+                padded::gram_diagonal(table.isa(), x, stride, &chosen, &mut diagonal);
                 let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
                 diagonal.truncate(table.groups);
                 diagonal.iter_mut().zip(&weights).for_each(|(value, weight)| *value = 1.0 + weight * *value);
@@ -362,11 +361,11 @@ impl Block {
         let n = table.rows;
         let images = &curve.u[task].0[table.groups * n..];
         let spread = if exact { &spread[..] } else { &[] };
-        let mut gram = vector::room(n * n);
-        vector::kernel_system(table.isa(), grams, &weights, images, spread, &mut gram);
+        let mut gram = buffers::buffer(n * n);
+        linalg::sum_weighted_symmetric(table.isa(), grams, &weights, images, spread, &mut gram);
         Self::by_sample(omega, weights, active, Some(gram), |active, roots, gram, _| {
             let gram = gram.expect("just formed");
-            let mut out = vector::room(active.len() * active.len());
+            let mut out = buffers::buffer(active.len() * active.len());
             for (k, (to, &i)) in out.chunks_exact_mut(active.len()).zip(active).enumerate() {
                 let (row, left) = (&gram[i * n..(i + 1) * n], roots[k]);
                 if active.len() == n {
@@ -493,7 +492,7 @@ impl Block {
                 let (mut scaled, mut image) = (vec![0.0; stride], vec![0.0; stride]);
                 let apply = |v: &[f64]| {
                     scaled.iter_mut().zip(&v[..groups]).zip(roots).for_each(|((to, v), root)| *to = v * root);
-                    let sum = vector::gram_product(table.isa(), x, stride, chosen, &scaled, v[groups], &mut image);
+                    let sum = padded::gram_product(table.isa(), x, stride, chosen, &scaled, v[groups], &mut image);
                     let mut out: Vec<f64> = image.iter().zip(roots).zip(v).map(|((image, root), v)| v + root * image).collect();
                     out.push(sum + stiffness * v[groups]);
                     out
@@ -511,7 +510,7 @@ impl Block {
             (Shift::Scores(scores), _) if idle => scores.to_vec(),
             (Shift::Scores(scores), Some(gram)) => {
                 let mut out = scores.to_vec();
-                vector::add_symmetric(table.isa(), gram, given, &mut out);
+                linalg::add_symmetric(table.isa(), gram, given, &mut out);
                 out
             }
             (Shift::Scores(scores), None) => {
@@ -524,7 +523,7 @@ impl Block {
                 table.add(&mut change, |d| state[d].on * state[d].off * products[d], u);
                 let mut out = table.scores(&change);
                 if !idle {
-                    vector::add_symmetric(table.isa(), gram, given, &mut out);
+                    linalg::add_symmetric(table.isa(), gram, given, &mut out);
                 }
                 out
             }
@@ -555,8 +554,8 @@ fn factored(n: usize, form: impl Fn() -> Vec<f64>) -> Vec<f64> {
 impl Drop for Block {
     fn drop(&mut self) {
         if let Form::BySample { factor, gram, .. } = &mut self.shape {
-            vector::give_back(std::mem::take(factor));
-            gram.take().into_iter().for_each(vector::give_back);
+            buffers::give_back(std::mem::take(factor));
+            gram.take().into_iter().for_each(buffers::give_back);
         }
     }
 }

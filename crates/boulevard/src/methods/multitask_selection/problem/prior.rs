@@ -27,7 +27,7 @@ pub enum MarginPrior {
 
 /// A margin prior with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Margin {
+pub(in super::super) struct Margin {
     pub c: f64,
     kind: Kind,
 }
@@ -45,7 +45,7 @@ enum Kind {
 
 /// The loss at one margin: value, the multiplier that attains it, and how fast that multiplier grows.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Loss {
+pub(in super::super) struct Loss {
     pub value: f64,
     pub multiplier: f64,
     pub curvature: f64,
@@ -53,7 +53,7 @@ pub(super) struct Loss {
 
 /// `g`, `g'` and `-g''` at one multiplier.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Term {
+pub(in super::super) struct Term {
     pub value: f64,
     pub slope: f64,
     pub curvature: f64,

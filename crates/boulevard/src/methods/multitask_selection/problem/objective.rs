@@ -17,12 +17,12 @@ use super::table::{Element, Table};
 use crate::parallel;
 
 /// One task: the table with its samples and one target per sample (plus or minus one in classification).
-pub(super) struct Task {
+pub(in super::super) struct Task {
     pub table: usize,
     pub y: Vec<f64>,
 }
 
-pub(super) struct Problem<'a> {
+pub(in super::super) struct Problem<'a> {
     pub tables: &'a [Table],
     pub tasks: &'a [Task],
     pub switch: Switch,
@@ -34,11 +34,11 @@ pub(super) struct Problem<'a> {
 }
 
 /// A value per sample of every task.
-pub(super) type Samples = Vec<Vec<f64>>;
+pub(in super::super) type Samples = Vec<Vec<f64>>;
 
 /// What is known about a feasible dual point.
 #[derive(Clone, Debug)]
-pub(super) struct Certificate {
+pub(in super::super) struct Certificate {
     pub objective: f64,
     /// `P - J`
     pub gap: f64,

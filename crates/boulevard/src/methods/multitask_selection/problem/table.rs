@@ -6,11 +6,11 @@
 
 use std::sync::OnceLock;
 
-use super::vector;
+use crate::linalg::{Symmetric, add_symmetric, padded};
 use crate::simd::Isa;
 
 /// The samples of a task.
-pub(super) struct Table {
+pub(in super::super) struct Table {
     pub rows: usize,
     pub groups: usize,
     isa: Isa,
@@ -24,31 +24,12 @@ enum Kind {
         stride: usize,
         columns: OnceLock<Vec<f64>>,
     },
-    Kernels(Vec<Gram>),
-}
-
-/// A kernel matrix.
-pub(super) enum Gram {
-    /// A symmetric matrix, of which the lower triangle counts.
-    Full(Vec<f64>),
-    /// Nothing off the diagonal that could change a sum: narrow kernels are the identity up to rounding, and common among base kernels.
-    Diagonal(Vec<f64>),
-}
-
-impl Gram {
-    fn new(matrix: Vec<f64>, n: usize) -> Self {
-        let diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
-        // A row's other values together stay below the last bit of its own.
-        let least = diagonal.iter().fold(f64::INFINITY, |least, value| least.min(value.abs()));
-        let limit = 1e-17 * least / n as f64;
-        let negligible = (1..n).all(|i| matrix[i * n..i * n + i].iter().all(|value| value.abs() <= limit));
-        if negligible { Self::Diagonal(diagonal) } else { Self::Full(matrix) }
-    }
+    Kernels(Vec<Symmetric>),
 }
 
 /// One vector of every group's space.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Element(pub Vec<f64>);
+pub(in super::super) struct Element(pub Vec<f64>);
 
 impl Table {
     /// Input features; `x` is row-major and dense.
@@ -63,7 +44,7 @@ impl Table {
 
     /// Kernel matrices, each `rows x rows`; only lower triangles are used, so that they are symmetric to the bit.
     pub fn kernels(grams: Vec<Vec<f64>>, rows: usize, isa: Isa) -> Self {
-        let grams: Vec<Gram> = grams.into_iter().map(|gram| Gram::new(gram, rows)).collect();
+        let grams: Vec<Symmetric> = grams.into_iter().map(|gram| Symmetric::new(gram, rows)).collect();
         Self { rows, groups: grams.len(), isa, kind: Kind::Kernels(grams) }
     }
 
@@ -96,7 +77,7 @@ impl Table {
     }
 
     /// The kernel matrices, if these are kernels.
-    pub fn grams(&self) -> Option<&[Gram]> {
+    pub fn grams(&self) -> Option<&[Symmetric]> {
         match &self.kind {
             Kind::Features { .. } => None,
             Kind::Kernels(grams) => Some(grams),
@@ -117,15 +98,15 @@ impl Table {
     pub fn embed(&self, alpha: &[f64]) -> Element {
         let mut out = self.zero();
         match &self.kind {
-            Kind::Features { x, stride, .. } => vector::rows_sum(self.isa, x, *stride, alpha, &mut out.0),
+            Kind::Features { x, stride, .. } => padded::rows_sum(self.isa, x, *stride, alpha, &mut out.0),
             Kind::Kernels(grams) => {
                 let n = self.rows;
                 let (coefficients, images) = out.0.split_at_mut(self.groups * n);
                 coefficients.chunks_exact_mut(n).for_each(|to| to.copy_from_slice(alpha));
                 for (gram, to) in grams.iter().zip(images.chunks_exact_mut(n)) {
                     match gram {
-                        Gram::Full(gram) => vector::add_symmetric(self.isa, gram, alpha, to),
-                        Gram::Diagonal(diagonal) => {
+                        Symmetric::Full(gram) => add_symmetric(self.isa, gram, alpha, to),
+                        Symmetric::Diagonal(diagonal) => {
                             to.iter_mut().zip(diagonal).zip(alpha).for_each(|((to, value), alpha)| *to = value * alpha);
                         }
                     }
@@ -139,7 +120,7 @@ impl Table {
     pub fn scores(&self, w: &Element) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
         match &self.kind {
-            Kind::Features { x, stride, .. } => vector::rows_dot(self.isa, x, *stride, &w.0, &mut out),
+            Kind::Features { x, stride, .. } => padded::rows_dot(self.isa, x, *stride, &w.0, &mut out),
             Kind::Kernels(_) => {
                 for image in w.0[self.groups * self.rows..].chunks_exact(self.rows) {
                     out.iter_mut().zip(image).for_each(|(out, value)| *out += value);
@@ -191,7 +172,7 @@ impl Table {
         match &self.kind {
             Kind::Features { x, stride, .. } => {
                 let mut sums = vec![0.0; *stride];
-                vector::rows_sum(self.isa, x, *stride, g, &mut sums);
+                padded::rows_sum(self.isa, x, *stride, g, &mut sums);
                 sums.truncate(self.groups);
                 sums.iter_mut().zip(&u.0).for_each(|(sum, u)| *sum *= u);
                 sums

@@ -9,11 +9,17 @@
 //! Every route ends in the certificate; where Newton's method stalls, the interior point method takes over, first with the usual curve
 //! parameter, then with a smaller one, which is slower and steadier. Whatever happens, the best certificate of all is the answer.
 
-use super::ascent::Ascent;
-use super::descent::{Descent, descend};
-use super::interior::Interior;
-use super::newton::Point;
+mod ascent;
+mod descent;
+mod interior;
+mod newton;
+
+use self::ascent::Ascent;
+use self::descent::{Descent, descend};
+use self::interior::Interior;
+use self::newton::Point;
 use super::problem::{Certificate, Problem};
+use crate::linalg;
 use crate::observe::{Context, Progress, StopReason};
 
 /// The relative gap at which Newton's method takes over from the interior point method, which is as fast until then.
@@ -71,7 +77,7 @@ struct Run<'a, 'c> {
 pub(super) fn solve(problem: &Problem<'_>, limits: Limits, start: Option<&Certificate>, route: Route, context: &Context<'_>) -> Solution {
     let mut run = Run { problem, limits, context, steps: 0, best: None };
     let stop = run.go(start, route);
-    super::vector::release();
+    linalg::buffers::release();
     let certificate = run.best.expect("every route leaves a certificate");
     let stop = if certificate.relative() <= limits.tolerance { StopReason::Converged } else { stop };
     Solution { certificate, steps: run.steps, stop }

@@ -12,10 +12,13 @@
 //! Both divide crowding by the range of each objective and drop candidates with the same objectives as another one while enough others
 //! are left (generation 0 is one point many times over).
 
+pub(super) mod population;
+pub(super) mod variation;
+
 use serde::{Deserialize, Serialize};
 
-use super::population::{Base, Draft, Landscape, Member};
-use super::variation::{Crossover, Mutation, Mutator};
+use self::population::{Base, Draft, Landscape, Member};
+use self::variation::{Crossover, Mutation, Mutator};
 use crate::error::Result;
 use crate::metrics::pareto::{CrowdingScale, crowding_distance, dominates, non_dominated_fronts};
 use crate::observe::{Context, StopReason};

@@ -9,9 +9,8 @@
 //! row and column leave the Cholesky factor, O(m^2)), and the rest goes on. The objective never rises, and the sums stay. Which
 //! variables belong on which side is left to the pair steps.
 
-use crate::kernel::KernelRows;
-use crate::linalg;
-use crate::simd::{Isa, Job, Real, Simd};
+use crate::kernel::{self, KernelRows};
+use crate::linalg::UpdatedFactor;
 
 /// Free variables up to which a factor is kept.
 const MOST_FREE: usize = 2000;
@@ -77,8 +76,7 @@ pub(super) fn descend(
             steps.push(value - point.alpha[i]);
         }
     }
-    let mut change = vec![0.0; n.next_multiple_of(64)];
-    rows.weigh(&moved, &steps, 1, 0..n, &mut change);
+    let change = rows.weighted_sum(&moved, &steps, 0..n);
     // q changes by 2 d'g + d'Qd.
     let gain: f64 = moved.iter().zip(&steps).map(|(&i, step)| step * (2.0 * point.gradient[i] + change[i])).sum();
     if gain.is_nan() || gain >= 0.0 {
@@ -111,9 +109,7 @@ fn settle(mut moves: Vec<(usize, f64)>, point: &Point<'_>) -> Vec<(usize, f64)> 
 /// The equations of the free variables.
 #[derive(Clone, Debug)]
 pub(super) struct Face {
-    /// Lower triangle, row-major, `stride` apart.
-    factor: Vec<f64>,
-    stride: usize,
+    factor: UpdatedFactor,
     /// The variables, in the order of the factor.
     members: Vec<usize>,
     /// Side of each member.
@@ -133,25 +129,9 @@ fn full_row<'a>(rows: &'a dyn KernelRows<f64>, row: usize, n: usize, buffer: &'a
     if let Some(row) = rows.resident(row) {
         return row;
     }
-    buffer.resize(n.next_multiple_of(64), 0.0);
+    buffer.resize(kernel::padded(n), 0.0);
     rows.fill(&[row], 0..n, &mut [buffer]);
     buffer
-}
-
-/// Solves `L x = b` in place, rows of `L` so far apart: plain loops, compiled for every instruction set.
-struct Forward<'a>(&'a [f64], usize, &'a mut [f64]);
-
-impl Job<f64> for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd<f64>>(self, _: S) {
-        let Forward(factor, stride, x) = self;
-        for i in 0..x.len() {
-            let row = &factor[i * stride..][..=i];
-            x[i] = (x[i] - linalg::dot(&row[..i], &x[..i])) / row[i];
-        }
-    }
 }
 
 impl Face {
@@ -172,16 +152,8 @@ impl Face {
             }
             row[f] += ridge;
         }
-        if !linalg::cholesky(&mut factor, m) {
-            return None;
-        }
-        // Room for variables to come.
-        let stride = m + m / 4 + 16;
-        let mut wide = vec![0.0; stride * stride];
-        wide.chunks_exact_mut(stride).zip(factor.chunks_exact(m)).for_each(|(to, from)| to[..m].copy_from_slice(from));
         Some(Self {
-            factor: wide,
-            stride,
+            factor: UpdatedFactor::new(factor, m)?,
             members: free.to_vec(),
             sides: free.iter().map(|&i| point.sides[i]).collect(),
             gradient: free.iter().map(|&i| point.gradient[i]).collect(),
@@ -191,7 +163,7 @@ impl Face {
         })
     }
 
-    /// Brings the factor to the variables `free`; `false` where a new one is cheaper, or this one has no room or loses its footing.
+    /// Brings the factor to the variables `free`; `false` where a new one is cheaper, or this one has no room left or is no longer positive definite.
     fn follow(&mut self, rows: &dyn KernelRows<f64>, free: &[usize], point: &Point<'_>) -> bool {
         let n = point.alpha.len();
         let mut wanted = vec![false; n];
@@ -199,7 +171,7 @@ impl Face {
         let going = self.members.iter().filter(|&&i| !wanted[i]).count();
         let coming = free.len() + going - self.members.len();
         self.changes += going + coming;
-        if going + coming > free.len() / 5 + 2 || self.changes > 20 * free.len() || free.len() + going > self.stride {
+        if going + coming > free.len() / 5 + 2 || self.changes > 20 * free.len() || free.len() + going > self.factor.capacity() {
             return false;
         }
         for place in (0..self.members.len()).rev() {
@@ -220,19 +192,11 @@ impl Face {
 
     /// Adds variable `i` with this row of the matrix.
     fn append(&mut self, row: &[f64], i: usize, side: u8) -> bool {
-        let m = self.members.len();
-        let (head, tail) = self.factor.split_at_mut(m * self.stride);
-        let new = &mut tail[..=m];
-        for f in 0..m {
-            new[f] = row[self.members[f]] + if self.sides[f] == side { self.shift } else { -self.shift };
-        }
-        f64::dispatch(Isa::detect(), Forward(head, self.stride, &mut new[..m]));
-        let pivot = row[i] + self.shift + self.ridge - linalg::dot(&new[..m], &new[..m]);
+        let value = |f: usize| row[self.members[f]] + if self.sides[f] == side { self.shift } else { -self.shift };
         // Less than half the ridge is left where rounding has eaten it.
-        if pivot.is_nan() || pivot < 0.5 * self.ridge {
+        if !self.factor.append(value, row[i] + self.shift + self.ridge, 0.5 * self.ridge) {
             return false;
         }
-        new[m] = pivot.sqrt();
         self.members.push(i);
         self.sides.push(side);
         self.gradient.push(0.0);
@@ -273,13 +237,13 @@ impl Face {
     fn direction(&self) -> Option<(Vec<f64>, [f64; 2])> {
         let m = self.members.len();
         let mut step: Vec<f64> = self.gradient.iter().map(|g| -g).collect();
-        self.solve(&mut step);
+        self.factor.solve(&mut step);
         let sides: &[u8] = if self.sides.contains(&1) { &[0, 1] } else { &[0] };
         let answers: Vec<Vec<f64>> = sides
             .iter()
             .map(|&side| {
                 let mut answer: Vec<f64> = self.sides.iter().map(|&s| f64::from(s == side)).collect();
-                self.solve(&mut answer);
+                self.factor.solve(&mut answer);
                 answer
             })
             .collect();
@@ -302,130 +266,11 @@ impl Face {
         step.iter().all(|step| step.is_finite()).then_some((step, multipliers))
     }
 
-    /// Solves `L L' x = b` in place.
-    fn solve(&self, x: &mut [f64]) {
-        /// Plain loops, compiled for every instruction set.
-        struct Solve<'a>(&'a [f64], usize, &'a mut [f64]);
-        impl Job<f64> for Solve<'_> {
-            type Output = ();
-            #[inline(always)]
-            fn run<S: Simd<f64>>(self, simd: S) {
-                let Solve(factor, stride, x) = self;
-                Forward(factor, stride, x).run(simd);
-                for i in (0..x.len()).rev() {
-                    let row = &factor[i * stride..][..=i];
-                    let value = x[i] / row[i];
-                    x[i] = value;
-                    let (x, row) = (&mut x[..i], &row[..i]);
-                    for j in 0..i {
-                        x[j] -= value * row[j];
-                    }
-                }
-            }
-        }
-        f64::dispatch(Isa::detect(), Solve(&self.factor, self.stride, x));
-    }
-
-    /// Takes variable `gone` out of the factor: what its column held below the diagonal is a rank-one update of the rows that follow.
-    ///
-    /// Each row takes the rotations of the rows before it, in order, and then makes its own. Four rows go side by side: their chains
-    /// are independent, and one chain alone would wait for every product.
+    /// Takes a variable out.
     fn remove(&mut self, gone: usize) {
-        const SIDE_BY_SIDE: usize = 4;
-        let (m, stride, values) = (self.members.len(), self.stride, &mut self.factor);
-        let mut turns: Vec<(f64, f64)> = Vec::with_capacity(m - gone);
-        let mut i = gone + 1;
-        while i < m {
-            let count = SIDE_BY_SIDE.min(m - i);
-            let done = turns.len();
-            let mut rests = [0.0; SIDE_BY_SIDE];
-            for (r, rest) in rests.iter_mut().enumerate().take(count) {
-                let row = (i + r) * stride;
-                *rest = values[row + gone];
-                values.copy_within(row..row + gone, row - stride);
-            }
-            if count == SIDE_BY_SIDE {
-                // A row moves up by one and left by one: what is overwritten was read the step before.
-                let block = &mut values[(i - 1) * stride..(i + SIDE_BY_SIDE) * stride];
-                let (zero, block) = block.split_at_mut(stride);
-                let (one, block) = block.split_at_mut(stride);
-                let (two, block) = block.split_at_mut(stride);
-                let (three, four) = block.split_at_mut(stride);
-                let [mut a, mut b, mut c, mut d] = rests;
-                for (&(cosine, sine), j) in turns.iter().zip(gone + 1..) {
-                    let (x, y, z, w) = (one[j], two[j], three[j], four[j]);
-                    zero[j - 1] = cosine * x + sine * a;
-                    one[j - 1] = cosine * y + sine * b;
-                    two[j - 1] = cosine * z + sine * c;
-                    three[j - 1] = cosine * w + sine * d;
-                    a = cosine * a - sine * x;
-                    b = cosine * b - sine * y;
-                    c = cosine * c - sine * z;
-                    d = cosine * d - sine * w;
-                }
-                rests = [a, b, c, d];
-            }
-            // The rotations of this block's own rows, or all of them at the end.
-            for r in 0..count {
-                let (row, from) = ((i + r) * stride, if count == SIDE_BY_SIDE { done } else { 0 });
-                let mut rest = rests[r];
-                for (&(cosine, sine), j) in turns[from..].iter().zip(gone + 1 + from..i + r) {
-                    let value = values[row + j];
-                    values[row - stride + j - 1] = cosine * value + sine * rest;
-                    rest = cosine * rest - sine * value;
-                }
-                let diagonal = values[row + i + r];
-                let radius = diagonal.hypot(rest);
-                values[row - stride + i + r - 1] = radius;
-                turns.push((diagonal / radius, rest / radius));
-            }
-            i += count;
-        }
+        self.factor.remove(gone);
         self.members.remove(gone);
         self.sides.remove(gone);
         self.gradient.remove(gone);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Random;
-
-    #[test]
-    fn a_factor_without_a_variable_is_the_factor_of_the_rest() {
-        let m = 23;
-        let mut random = Random::new(1, 0);
-        let half: Vec<f64> = (0..m * m).map(|_| random.normal()).collect();
-        let entry = |i: usize, j: usize| linalg::dot(&half[i * m..(i + 1) * m], &half[j * m..(j + 1) * m]) + if i == j { 0.1 } else { 0.0 };
-        for gone in [0, 4, 17, 22] {
-            let mut factor: Vec<f64> = (0..m * m).map(|at| entry(at / m, at % m)).collect();
-            assert!(linalg::cholesky(&mut factor, m));
-            let mut face = Face {
-                factor,
-                stride: m,
-                members: (0..m).collect(),
-                sides: vec![0; m],
-                gradient: vec![0.0; m],
-                ridge: 0.0,
-                shift: 0.0,
-                changes: 0,
-            };
-            face.remove(gone);
-            let mut kept: Vec<usize> = (0..m).filter(|&i| i != gone).collect();
-            if gone == 4 {
-                // And it comes back, at the end.
-                let row: Vec<f64> = (0..m).map(|j| entry(gone, j)).collect();
-                assert!(face.append(&row, gone, 0));
-                kept.push(gone);
-            }
-            assert_eq!(face.members, kept);
-            for (a, &i) in kept.iter().enumerate() {
-                for (b, &j) in kept[..=a].iter().enumerate() {
-                    let product: f64 = (0..=b).map(|k| face.factor[a * m + k] * face.factor[b * m + k]).sum();
-                    assert!((product - entry(i, j)).abs() < 1e-12, "{gone}: {i}, {j}");
-                }
-            }
-        }
     }
 }

@@ -1,36 +1,13 @@
-//! Threads that live as long as one fit: coarse tasks, and a crew for passes of a few microseconds.
+//! Helpers for passes of a few microseconds: they spin for work while a solver iterates.
 //!
-//! No thread works beyond the call that made it (a process may fork at any time), and nothing depends on which thread does which part.
 //! With `unsafe` code (docs/architecture.md).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// Runs `work(i)` for every `i` in `0..count` on up to `threads` threads; results come back in order.
-pub fn map<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    // A thread whose core is taken keeps the others waiting for its last piece.
-    let threads = if threads > 1 && count > 1 { threads.min(count).min(free_cores(LOOKS)) } else { 1 };
-    if threads == 1 {
-        return (0..count).map(work).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
-    let run = || {
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= count {
-                break;
-            }
-            let result = work(i);
-            *results[i].lock().expect("only one thread has this index") = Some(result);
-        }
-    };
-    // Not a scope, which waits for all its threads: one whose core has to wake up first may begin when everything is done.
-    Crew::new(threads).split(threads, &|_| run());
-    results.into_iter().map(|slot| slot.into_inner().expect("no thread panicked").expect("every index was taken")).collect()
-}
+use super::pace::Pace;
 
 type Task = *const (dyn Fn(usize) + Sync);
 
@@ -39,108 +16,9 @@ const PART_BITS: u32 = 16;
 /// A helper that found nothing to do for this long goes to sleep.
 const PATIENCE: Duration = Duration::from_micros(60);
 /// Longest wait for helpers to begin.
-const GREETING: Duration = Duration::from_micros(500);
+const LONGEST_START: Duration = Duration::from_micros(500);
 /// Rounds of waiting for helpers after which the caller sleeps in between.
 const LONG: u32 = 1 << 18;
-/// Rounds over which splitting and working alone are timed against each other.
-const WINDOW: usize = 128;
-/// Rounds between two looks at the clock.
-const LOOK: usize = 8;
-/// Windows of splitting before working alone is timed again.
-const KEEP_SPLIT: usize = 64;
-/// Windows of working alone before splitting is tried again: few at first, because one loss may be an accident, and doubled each time
-/// splitting loses, up to the second number.
-const KEEP_ALONE: [usize; 2] = [8, 1024];
-
-/// Whether splitting pays, found out by measuring: on a machine whose cores are busy with other things it may not.
-struct Pace {
-    split: bool,
-    rounds: usize,
-    start: Instant,
-    /// Time of the last window alone.
-    alone: Option<Duration>,
-    /// Windows left before the other way is tried.
-    left: usize,
-    keep: usize,
-}
-
-impl Pace {
-    fn new() -> Self {
-        Self { split: false, rounds: 0, start: Instant::now(), alone: None, left: 0, keep: KEEP_ALONE[0] }
-    }
-
-    /// Called after every round.
-    fn tick(&mut self) {
-        self.rounds += 1;
-        if !self.rounds.is_multiple_of(LOOK) {
-            return;
-        }
-        let elapsed = self.start.elapsed();
-        let lost = self.split && self.alone.is_some_and(|alone| elapsed >= alone);
-        if self.rounds < WINDOW && !lost {
-            return;
-        }
-        (self.rounds, self.start) = (0, Instant::now());
-        match (self.split, self.left) {
-            // Splitting was tried and is slower: work alone, and longer each time.
-            (true, _) if lost => {
-                (self.split, self.left) = (false, self.keep);
-                self.keep = (2 * self.keep).min(KEEP_ALONE[1]);
-            }
-            // It is faster: go on, and forget how long working alone took.
-            (true, 0) if self.alone.is_some() => {
-                (self.alone, self.left, self.keep) = (None, KEEP_SPLIT, KEEP_ALONE[0]);
-            }
-            (true, 0) => (self.split, self.alone) = (false, None),
-            // Every core is taken: a helper would lose its own in the middle of a part, and everybody would wait for it.
-            (false, 0) if free_cores(LOOKS) < 2 => self.left = KEEP_ALONE[0],
-            // Time one window alone, then try to split.
-            (false, 0) => (self.split, self.alone) = (true, Some(elapsed)),
-            _ => self.left -= 1,
-        }
-    }
-}
-
-/// Looks at the load before a piece of work: threads of our own that are about to end or to sleep are gone after a few.
-const LOOKS: usize = 5;
-
-/// Cores free of other work, the caller's own among them; very many where the system does not say. What only flickers up is gone at one of
-/// the next `looks`; the first take a tenth of a millisecond, later ones up to half of one.
-pub(crate) fn free_cores(looks: usize) -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    let cores = *CORES.get_or_init(|| match std::fs::read_to_string("/sys/devices/system/cpu/online") {
-        // For machines whose numbers mislead, and for tests, which want their threads whatever else runs.
-        _ if std::env::var_os("BOULEVARD_IGNORE_LOAD").is_some() => usize::MAX,
-        Ok(text) => listed(&text),
-        Err(_) => usize::MAX,
-    });
-    if cores == usize::MAX {
-        return cores;
-    }
-    let mut free = 1;
-    for look in 0..looks {
-        if look > 0 {
-            std::thread::sleep(Duration::from_micros(if look < LOOKS { 30 } else { 400 }));
-        }
-        // "0.20 0.18 0.12 1/80 11206": the fourth word begins with the number of tasks that run or want to, the caller among them.
-        let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split([' ', '/']).nth(3)?.parse::<usize>().ok());
-        let Some(running) = running else { return usize::MAX };
-        free = free.max(cores.saturating_sub(running.saturating_sub(1)));
-        if free >= cores {
-            break;
-        }
-    }
-    free
-}
-
-/// How many numbers a list such as `0-3,8` names.
-fn listed(text: &str) -> usize {
-    let count = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?)? + 1)
-    };
-    text.trim().split(',').map(count).sum::<Option<usize>>().unwrap_or(usize::MAX)
-}
 
 struct Shared {
     /// Round number, its number of parts and the next unclaimed part, in one word so that a claim is always one of its round.
@@ -213,7 +91,7 @@ impl Crew {
         // Linux may put a new thread behind its maker on the same core, where it waits for the next tick though another core idles. A maker
         // that sleeps for a moment lets it begin and go to sleep in turn; woken for work, it finds the idle core.
         let start = Instant::now();
-        while shared.begun.load(Ordering::Acquire) < helpers.len() && start.elapsed() < GREETING {
+        while shared.begun.load(Ordering::Acquire) < helpers.len() && start.elapsed() < LONGEST_START {
             std::thread::sleep(Duration::from_micros(10));
         }
         Self { shared, helpers, round: 0, pace: Pace::new() }
@@ -239,7 +117,8 @@ impl Crew {
         }
     }
 
-    fn split(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+    /// [`Crew::run`] whatever the pace says.
+    pub(super) fn split(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
         self.round += 1;
         // SAFETY: only the lifetime is erased; see `SendTask` for why nobody follows the pointer after this call.
@@ -343,18 +222,9 @@ fn help(shared: &Shared) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn map_keeps_the_order() {
-        assert_eq!(map(3, 100, |i| i * i), (0..100).map(|i| i * i).collect::<Vec<_>>());
-        assert!(map(4, 0, |i| i).is_empty());
-    }
-
     /// Helpers that come early, late or not at all to the first round of a crew.
     #[test]
-    fn short_work_is_complete_when_map_returns() {
-        for size in 0..2000 {
-            assert_eq!(map(3, size % 7, |i| i + size), (size..size + size % 7).collect::<Vec<_>>());
-        }
+    fn a_first_round_is_complete_when_it_returns() {
         for parts in 1..500 {
             let count = AtomicUsize::new(0);
             Crew::new(3).split(parts, &|_| {
@@ -378,12 +248,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn lists_of_cores_are_counted() {
-        assert_eq!([listed("0\n"), listed("0-1"), listed("0-3,8"), listed("2,4-5\n")], [1, 2, 5, 3]);
-        assert_eq!([listed(""), listed("3-1"), listed("many")], [usize::MAX; 3], "what is not understood hinders nobody");
     }
 
     #[test]

@@ -37,7 +37,7 @@ const SMALLEST_STEP: f64 = 1e-9;
 
 impl Crossover {
     /// Two children of two parents.
-    pub(super) fn children<'a>(self, a: &'a Member, b: &'a Member, random: &mut Random) -> [Draft<'a>; 2] {
+    pub(in super::super) fn children<'a>(self, a: &'a Member, b: &'a Member, random: &mut Random) -> [Draft<'a>; 2] {
         match self {
             Self::Uniform => {
                 let (mut one, mut two) = (a.alpha.clone(), b.alpha.clone());
@@ -65,25 +65,25 @@ impl Crossover {
 
 /// A mutation with its step size.
 #[derive(Clone, Debug)]
-pub(super) struct Mutator {
+pub(in super::super) struct Mutator {
     kind: Mutation,
-    pub(super) step: f64,
+    pub(in super::super) step: f64,
 }
 
 impl Mutator {
-    pub(super) fn new(kind: Mutation) -> Self {
+    pub(in super::super) fn new(kind: Mutation) -> Self {
         Self { kind, step: FIRST_STEP }
     }
 
     /// The 1/5 rule: larger steps while more than a fifth of them succeed.
-    pub(super) fn adapt(&mut self, successes: usize, trials: usize) {
+    pub(in super::super) fn adapt(&mut self, successes: usize, trials: usize) {
         if self.kind == Mutation::Gaussian && trials > 0 {
             self.step = (if 5 * successes > trials { self.step / RULE } else { self.step * RULE }).clamp(SMALLEST_STEP, 1.0);
         }
     }
 
     /// Changes `alpha`; `false` if nothing changed.
-    pub(super) fn change(&self, alpha: &mut [f64], random: &mut Random) -> bool {
+    pub(in super::super) fn change(&self, alpha: &mut [f64], random: &mut Random) -> bool {
         let n = alpha.len();
         if self.kind == Mutation::Gaussian {
             let mut changed = false;

@@ -3,9 +3,9 @@
 //! The losses are continuously differentiable with a kink in their slope; samples beyond it (`curvature > 0`) are the active ones and only
 //! they enter the system. Coefficients that are zero at the solution become exactly zero.
 
+use super::super::problem::table::Element;
+use super::super::problem::{Certificate, Problem, Samples};
 use super::newton::{Curve, Given, Point, System};
-use super::problem::{Certificate, Problem, Samples};
-use super::table::Element;
 use crate::observe::StopReason;
 
 /// Sufficient decrease of the line search.

@@ -9,10 +9,10 @@
 //! moved, which are the free ones. What is left to do are the samples that change sides.
 //!
 //! It is the epsilon-constraint form of the two objectives, so it also reaches the parts of a front that no weighted sum reaches
-//! (kernels that are not positive semi-definite); there every slot is a local minimum, and [`super::restart`] looks for better ones.
+//! (kernels that are not positive semi-definite); there every slot is a local minimum, and `restart.rs` looks for better ones.
 
+use super::super::point::facts;
 use super::face;
-use super::point::facts;
 use crate::error::Result;
 use crate::observe::{Context, Progress, StopReason};
 use crate::solver::{DualProblem, Equality, KernelSource, Options, Solver};
@@ -32,7 +32,7 @@ const REFRESH: usize = 25;
 const DRAIN_PARTS: usize = 4;
 
 /// What all slots of one machine share.
-pub(super) struct SlotTask<'a> {
+pub(in super::super) struct SlotTask<'a> {
     pub source: &'a dyn KernelSource,
     pub signs: &'a [f64],
     /// Whether each class keeps half of the sum.
@@ -47,7 +47,7 @@ pub(super) struct SlotTask<'a> {
 
 /// A solved slot.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(in super::super) struct Slot {
     pub alpha: Vec<f64>,
     pub gradient: Vec<f64>,
     pub quadratic: f64,
@@ -57,13 +57,13 @@ pub(super) struct Slot {
 
 impl<'a> SlotTask<'a> {
     /// The largest sum there is.
-    pub(super) fn largest(&self) -> f64 {
+    pub(in super::super) fn largest(&self) -> f64 {
         let plus = self.signs.iter().filter(|&&y| y > 0.0).count();
         (if self.balanced { 2 * plus.min(self.signs.len() - plus) } else { self.signs.len() }) as f64
     }
 
     /// A solver that keeps its kernel rows from slot to slot.
-    pub(super) fn solver<'s>(&'s self, cache: Option<usize>, context: &Context<'s>) -> Result<Solver<'s>> {
+    pub(in super::super) fn solver<'s>(&'s self, cache: Option<usize>, context: &Context<'s>) -> Result<Solver<'s>> {
         Solver::new(self.source, cache, context)
     }
 
@@ -71,7 +71,7 @@ impl<'a> SlotTask<'a> {
     ///
     /// Newton steps on the face of free samples and a few pair steps, which say which samples are free, take turns until the gap is small
     /// enough. Without a factor (too many free samples, an indefinite kernel) pair steps do it alone.
-    pub(super) fn descend(&self, solver: &mut Solver<'_>, start: Vec<f64>, gradient: Option<Vec<f64>>) -> Result<Slot> {
+    pub(in super::super) fn descend(&self, solver: &mut Solver<'_>, start: Vec<f64>, gradient: Option<Vec<f64>>) -> Result<Slot> {
         self.descend_with(solver, start, gradient, &mut None)
     }
 
@@ -158,13 +158,7 @@ impl<'a> SlotTask<'a> {
 
     /// `Q alpha`, computed anew.
     fn product(&self, alpha: &[f64]) -> Result<Vec<f64>> {
-        let n = alpha.len();
-        let support: Vec<usize> = (0..n).filter(|&i| alpha[i] != 0.0).collect();
-        let weights: Vec<f64> = support.iter().map(|&i| alpha[i]).collect();
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
-        self.source.double()?.weigh(&support, &weights, 1, 0..n, &mut sums);
-        sums.truncate(n);
-        Ok(sums)
+        Ok(self.source.double()?.product(alpha))
     }
 
     fn slot(&self, alpha: Vec<f64>, gradient: Option<Vec<f64>>, iterations: u64, stop: StopReason) -> Slot {
@@ -188,7 +182,7 @@ impl<'a> SlotTask<'a> {
     /// Sums are equally spaced. Where the kernel is rich enough for `q` to vanish (up to rounding) at some sum, it vanishes at all smaller
     /// ones, which are then no better in anything: the slots meant for them halve the steps above instead, from the small end on, where
     /// the equivalent C changes fastest.
-    pub(super) fn sweep(&self, points: usize, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+    pub(in super::super) fn sweep(&self, points: usize, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
         let mut solver = self.solver(cache, context)?;
         let (n, largest) = (self.signs.len(), self.largest());
         let spacing = largest / points as f64;
@@ -246,7 +240,7 @@ impl<'a> SlotTask<'a> {
     }
 
     /// Whether `q` cannot be told from zero.
-    pub(super) fn vanished(&self, slot: &Slot, sum: f64, solver: &Solver<'_>) -> bool {
+    pub(in super::super) fn vanished(&self, slot: &Slot, sum: f64, solver: &Solver<'_>) -> bool {
         slot.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal()
     }
 
@@ -268,7 +262,7 @@ impl<'a> SlotTask<'a> {
     }
 
     /// `alpha` scaled (each side for itself) so that its sum is `sum`, cut at the box; what does not fit goes evenly to the others.
-    pub(super) fn fill(&self, alpha: &[f64], sum: f64) -> Vec<f64> {
+    pub(in super::super) fn fill(&self, alpha: &[f64], sum: f64) -> Vec<f64> {
         let mut filled = alpha.to_vec();
         let share = sum / self.sides() as f64;
         for side in 0..self.sides() {
@@ -320,9 +314,7 @@ impl<'a> SlotTask<'a> {
             rows.push(i);
             steps.push(start[i] - last.alpha[i]);
         }
-        let kernel = self.source.double()?;
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
-        kernel.weigh(&rows, &steps, 1, 0..n, &mut sums);
+        let sums = self.source.double()?.weighted_sum(&rows, &steps, 0..n);
         gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
         Ok((start, Some(gradient)))
     }
@@ -333,7 +325,6 @@ impl<'a> SlotTask<'a> {
         let (mut alpha, mut gradient) = (last.alpha.clone(), last.gradient.clone());
         let n = alpha.len();
         let kernel = self.source.double()?;
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
         let total: f64 = alpha.iter().sum();
         for part in 1..=DRAIN_PARTS {
             let goal = total + (sum - total) * part as f64 / DRAIN_PARTS as f64;
@@ -356,15 +347,14 @@ impl<'a> SlotTask<'a> {
             }
             let rows: Vec<usize> = (0..n).filter(|&i| alpha[i] != before[i]).collect();
             let steps: Vec<f64> = rows.iter().map(|&i| alpha[i] - before[i]).collect();
-            sums.fill(0.0);
-            kernel.weigh(&rows, &steps, 1, 0..n, &mut sums);
+            let sums = kernel.weighted_sum(&rows, &steps, 0..n);
             gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
         }
         Ok((alpha, Some(gradient)))
     }
 
     /// Brings each side's sum to its share exactly, through as few samples as possible: those with most room.
-    pub(super) fn settle(&self, alpha: &mut [f64], sum: f64) {
+    pub(in super::super) fn settle(&self, alpha: &mut [f64], sum: f64) {
         let share = sum / self.sides() as f64;
         for side in 0..self.sides() {
             let members: Vec<usize> = (0..alpha.len()).filter(|&i| self.side(i) == side).collect();

@@ -7,14 +7,14 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::kernel::{GramRows, KernelRows};
+use crate::kernel::{self, GramRows, KernelRows};
 use crate::observe::Context;
 use crate::simd::{Isa, Real};
 use crate::solver::KernelSource;
 
 /// A kernel on a table, seen with signs. Always solved in double precision: near the hard margin the numbers that decide are many
 /// orders of magnitude below the kernel's.
-pub(super) struct SignedKernel<'a> {
+pub(in super::super) struct SignedKernel<'a> {
     inner: &'a dyn KernelSource,
     signs: &'a [f64],
     single: OnceLock<SignedRows<'a, f32>>,
@@ -26,14 +26,14 @@ pub(super) struct SignedKernel<'a> {
 
 impl<'a> SignedKernel<'a> {
     /// `cache` bytes decide whether the whole matrix is computed at once.
-    pub(super) fn new(inner: &'a dyn KernelSource, signs: &'a [f64], cache: usize, context: &Context<'_>) -> Self {
+    pub(in super::super) fn new(inner: &'a dyn KernelSource, signs: &'a [f64], cache: usize, context: &Context<'_>) -> Self {
         let bytes = inner.len().saturating_mul(inner.len()).saturating_mul(size_of::<f64>());
         let allowed = context.memory.map_or(cache, |memory| cache.min(memory / 2));
         Self { inner, signs, single: OnceLock::new(), double: OnceLock::new(), whole: bytes <= allowed, isa: context.isa }
     }
 
     /// The whole matrix, row-major.
-    pub(super) fn matrix(&self, context: &Context<'_>) -> Result<Vec<f64>> {
+    pub(in super::super) fn matrix(&self, context: &Context<'_>) -> Result<Vec<f64>> {
         /// Without a limit from the caller.
         const MOST: usize = 8 << 30;
         let n = self.len();
@@ -42,20 +42,7 @@ impl<'a> SignedKernel<'a> {
         if needed > allowed {
             return Err(Error::Memory { what: "the kernel matrix that an evolution keeps", needed, allowed });
         }
-        let rows = self.double()?;
-        let width = n.next_multiple_of(self.isa.lanes::<f64>());
-        let mut values = Vec::with_capacity(n * n);
-        let mut buffer = vec![0.0; width];
-        for row in 0..n {
-            match rows.resident(row) {
-                Some(row) => values.extend_from_slice(&row[..n]),
-                None => {
-                    rows.fill(&[row], 0..n, &mut [&mut buffer]);
-                    values.extend_from_slice(&buffer[..n]);
-                }
-            }
-        }
-        Ok(values)
+        Ok(kernel::whole(self.double()?, 1))
     }
 }
 

@@ -12,10 +12,10 @@
 //! A flat bias gets a Gaussian prior around its last value (a proximal point). Samples whose multiplier is zero and stays there are
 //! visited once per turn only.
 
+use super::super::problem::table::{Element, Table};
+use super::super::problem::{Certificate, Problem, Samples};
 use super::newton::Point;
-use super::problem::{Certificate, Problem, Samples};
-use super::table::{Element, Table};
-use super::vector;
+use crate::linalg::padded;
 use crate::observe::StopReason;
 use crate::random::Random;
 use crate::simd::{Job, Real, Simd};
@@ -112,7 +112,7 @@ impl<'a> Ascent<'a> {
             let (task, table) = (&self.tasks[m], problem.table(m));
             let (x, stride) = table.padded().expect("features");
             let mut scores = vec![0.0; table.rows];
-            vector::rows_dot(table.isa(), x, stride, &task.w, &mut scores);
+            padded::rows_dot(table.isa(), x, stride, &task.w, &mut scores);
             let losses: f64 = problem.tasks[m].y.iter().zip(&scores).map(|(&y, f)| problem.loss(y, f + task.bias).0.value).sum();
             losses + 0.5 * problem.stiffness() * task.bias * task.bias
         });
@@ -189,7 +189,7 @@ fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], tur
     let (x, stride) = table.padded().expect("features");
     let variance = problem.variance.unwrap_or(PROXIMAL);
     let mut curvature = vec![0.0; table.rows];
-    vector::rows_norm(table.isa(), x, stride, on, &mut curvature);
+    padded::rows_norm(table.isa(), x, stride, on, &mut curvature);
     let mut order = Random::new(turn, m as u64).permutation(table.rows);
     for pass in 0..=PASSES {
         let kept = f64::dispatch(
@@ -230,14 +230,14 @@ impl Job<f64> for Pass<'_> {
         for &i in order {
             let row = &x[i * stride..(i + 1) * stride];
             let bias = state.centre + variance * sum;
-            let score = vector::dot(simd, row, &state.w) + bias;
+            let score = padded::dot(simd, row, &state.w) + bias;
             let (old, step) = (state.alpha[i], curvature[i] + variance);
             let new = problem.best_coefficient(y[i], score - step * old, step);
             if new != 0.0 || old != 0.0 {
                 kept.push(i);
             }
             if new != old {
-                vector::add_weighted(simd, &mut state.w, new - old, on, row);
+                padded::add_weighted(simd, &mut state.w, new - old, on, row);
                 state.alpha[i] = new;
                 sum += new - old;
             }
