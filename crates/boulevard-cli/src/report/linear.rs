@@ -1,6 +1,6 @@
 //! Linear models in words: their weights can be read.
 
-use boulevard::solver::linear::{Bias, LinearLoss, Regulariser};
+use boulevard::solver::linear::{Bias, LinearLoss, Regularizer};
 use boulevard::svm::{LinearMachine, LinearSvcModel, LinearSvrModel};
 
 use super::describe::{Fact, class_weights};
@@ -13,7 +13,7 @@ const SHOWN: usize = 8;
 pub fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
     let settings = &model.parameters;
     let loss = if settings.loss == LinearLoss::Absolute { "hinge" } else { "squared hinge" };
-    let penalty = if settings.regulariser == Regulariser::L1 { "L1" } else { "L2" };
+    let penalty = if settings.regularizer == Regularizer::L1 { "L1" } else { "L2" };
     let names: Vec<&str> = model.classes.iter().map(String::as_str).collect();
     let mut facts = vec![
         ("kind", format!("linear classifier, C = {}, {loss} loss, {penalty} penalty", g(settings.c))),

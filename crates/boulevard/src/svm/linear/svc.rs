@@ -13,7 +13,7 @@ use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::observe::Context;
 use crate::parallel;
-use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Regulariser, solve_linear};
+use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_linear};
 use crate::svm::calibration::{Calibration, Outputs, calibrate, consistent};
 use crate::svm::learner::{FitReport, Learner, Model};
 use crate::svm::multiclass::argmax;
@@ -28,7 +28,9 @@ pub struct LinearSvc {
     /// The hinge ([`LinearLoss::Absolute`]) or its square.
     pub loss: LinearLoss,
     /// What keeps the weights small. L1 goes with the squared loss.
-    pub regulariser: Regulariser,
+    /// Files and JSON keep the name of the first format, `regulariser`.
+    #[serde(rename = "regulariser", alias = "regularizer")]
+    pub regularizer: Regularizer,
     /// How the bias is treated.
     pub bias: Bias,
     /// Class weights: factors of the samples' own.
@@ -46,7 +48,7 @@ impl Default for LinearSvc {
         Self {
             c: 1.0,
             loss: LinearLoss::Squared,
-            regulariser: Regulariser::L2,
+            regularizer: Regularizer::L2,
             bias: Bias::Free,
             class_weight: ClassWeight::Equal,
             tolerance: 1e-4,
@@ -133,7 +135,7 @@ impl LinearSvc {
             down: &down,
             tube: 0.0,
             loss: self.loss,
-            regulariser: self.regulariser,
+            regularizer: self.regularizer,
             bias: self.bias,
         };
         solve_linear(&problem, self.tolerance, start, context)
@@ -149,7 +151,7 @@ impl Learner for LinearSvc {
         if let Bias::Column(value) = self.bias {
             check::positive("LinearSvc", "bias column", value)?;
         }
-        if self.regulariser == Regulariser::L1 && self.loss == LinearLoss::Absolute {
+        if self.regularizer == Regularizer::L1 && self.loss == LinearLoss::Absolute {
             return Err(check::complaint("LinearSvc", "loss", "the squared hinge with the L1 penalty", "the hinge"));
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::check;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::observe::Context;
-use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regulariser, solve_linear};
+use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regularizer, solve_linear};
 use crate::svm::learner::{FitReport, Learner, Model};
 
 /// Parameters of a linear regressor.
@@ -49,7 +49,7 @@ impl LinearSvr {
             down: &prices,
             tube: self.epsilon,
             loss: self.loss,
-            regulariser: Regulariser::L2,
+            regularizer: Regularizer::L2,
             bias: self.bias,
         };
         let solution = solve_linear(&problem, self.tolerance, warm.starts.first(), context)?;
