@@ -149,7 +149,7 @@ impl<'a> Solver<'a> {
         }
         let most = (*iterations + 50 * problem.len() as u64).min(options.max_iterations.unwrap_or(u64::MAX));
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
-        // A matter of milliseconds: nobody is asked.
+        // It takes milliseconds: the observer is not called.
         let observer = self.context.observer.take();
         let stop = self.pairs(problem, &finer, b, gradient, iterations);
         self.context.observer = observer;
@@ -197,7 +197,7 @@ impl<'a> Solver<'a> {
                 }
                 exact_at.copy_from_slice(b);
                 exact_since = *iterations;
-                // Neither steps nor hope: single precision has given what it has.
+                // No step was taken: single precision cannot improve the point any more.
                 if *iterations == before {
                     break;
                 }
