@@ -106,7 +106,7 @@ pub enum LossName {
 
 /// What keeps the weights of a linear machine small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RegulariserName {
+pub enum RegularizerName {
     /// Half the sum of squares
     L2,
     /// The sum of absolute values: many weights become zero
@@ -217,7 +217,7 @@ pub struct LearnerArgs {
     pub loss: Option<LossName>,
     /// What keeps the weights small (linear with squared-hinge) [default: l2]
     #[arg(long, value_name = "PENALTY")]
-    pub penalty: Option<RegulariserName>,
+    pub penalty: Option<RegularizerName>,
     /// Regularise the intercept, as the weight of a constant column of this value (linear) [default: it is free]
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
     pub intercept_scaling: Option<f64>,

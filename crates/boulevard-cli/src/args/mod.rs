@@ -14,7 +14,7 @@ pub use data::DataArgs;
 pub use gather::{DecideName, NormalizationName, OtherSizesName};
 pub use induce::{GammaRuleName, InduceArgs, OutputName};
 pub use learner::{
-    BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, PresetName, RegulariserName, SamplingName,
+    BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, PresetName, RegularizerName, SamplingName,
     ScaleName, SelectName,
 };
 pub use pareto::{CrossoverName, ModeName, MutationName, VariantName};

@@ -1,11 +1,11 @@
 //! The linear machines: the loss says whether classes or numbers are learnt.
 
 use anyhow::{Result, bail};
-use boulevard::solver::linear::{Bias, LinearLoss, Regulariser};
+use boulevard::solver::linear::{Bias, LinearLoss, Regularizer};
 use boulevard::svm::{LinearSvc, LinearSvr};
 
 use super::Recipe;
-use crate::args::{LearnerArgs, LossName, RegulariserName};
+use crate::args::{LearnerArgs, LossName, RegularizerName};
 
 /// The learner for the flags.
 pub fn recipe(args: &LearnerArgs) -> Result<Recipe> {
@@ -29,14 +29,14 @@ pub fn recipe(args: &LearnerArgs) -> Result<Recipe> {
     if args.epsilon.is_some() {
         bail!("--epsilon does not apply to classification: it belongs to --loss epsilon-insensitive and squared-epsilon-insensitive");
     }
-    let regulariser = match args.penalty {
-        Some(RegulariserName::L1) => Regulariser::L1,
-        Some(RegulariserName::L2) | None => Regulariser::L2,
+    let regularizer = match args.penalty {
+        Some(RegularizerName::L1) => Regularizer::L1,
+        Some(RegularizerName::L2) | None => Regularizer::L2,
     };
     Ok(Recipe::LinearSvc(LinearSvc {
         c,
         loss,
-        regulariser,
+        regularizer,
         bias,
         class_weight: args.class_weight.clone().unwrap_or_default(),
         tolerance,

@@ -47,7 +47,7 @@ pub(crate) fn whole(kernel: &dyn KernelRows<f64>, threads: usize) -> Vec<f64> {
 /// cancelling. One product of matrices gives both.
 pub(crate) struct Products {
     plain: Vec<f64>,
-    centred: Vec<f64>,
+    centered: Vec<f64>,
 }
 
 impl Products {
@@ -67,14 +67,14 @@ impl Products {
             row.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= mean);
             along.push(linalg::dot(row, &mean) + half);
         }
-        let mut centred = vec![0.0; n * n];
+        let mut centered = vec![0.0; n * n];
         let view = View::new(&values, d);
-        linalg::add_product(&mut centred, n, Shape { rows: n, columns: n, depth: d }, 1.0, view, view.transposed(), Part::Lower);
+        linalg::add_product(&mut centered, n, Shape { rows: n, columns: n, depth: d }, 1.0, view, view.transposed(), Part::Lower);
         let mut plain = vec![0.0; n * n];
-        for (i, (to, from)) in plain.chunks_exact_mut(n).zip(centred.chunks_exact(n)).enumerate() {
+        for (i, (to, from)) in plain.chunks_exact_mut(n).zip(centered.chunks_exact(n)).enumerate() {
             to[..=i].iter_mut().zip(from).zip(&along).for_each(|((to, from), other)| *to = from + (along[i] + other));
         }
-        Self { plain, centred }
+        Self { plain, centered }
     }
 }
 
@@ -93,14 +93,14 @@ pub(crate) fn whole_from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mu
         Kernel::Rbf { .. } => Finish::Exp2,
         _ => return None,
     };
-    let Products { plain, centred } = products.get_or_insert_with(|| Products::new(x));
+    let Products { plain, centered } = products.get_or_insert_with(|| Products::new(x));
     let mut gram = vec![0.0; n * n];
     let mut norms: Vec<f64> = Vec::with_capacity(n);
     for (i, row) in gram.chunks_exact_mut(n).enumerate() {
         let row = &mut row[..=i];
         if let Finish::Exp2 = finish {
             // 2^(-gamma log2(e) |x_i - x_j|^2)
-            let (from, scale) = (&centred[i * n..=i * n + i], -gamma * std::f64::consts::LOG2_E);
+            let (from, scale) = (&centered[i * n..=i * n + i], -gamma * std::f64::consts::LOG2_E);
             norms.push(from[i]);
             row.iter_mut().zip(from).zip(&norms).for_each(|((to, from), other)| *to = scale * (norms[i] + other - 2.0 * from));
         } else {

@@ -36,7 +36,7 @@ pub(super) fn polish(
     if start == 0.0 {
         return Ok(());
     }
-    let mut rows = Rows::new(source, n)?;
+    let mut rows = FreeRows::new(source, n)?;
     let mut point = b.clone();
     let mut free = free_set(problem, &point);
     // Followed through the steps of a small problem it is exact enough to start from; what is kept at the end is computed anew.
@@ -118,7 +118,7 @@ fn free_set(problem: &DualProblem<'_>, b: &[f64]) -> Vec<usize> {
 }
 
 /// Rows of the free variables in double precision; rows computed before are kept.
-struct Rows<'a> {
+struct FreeRows<'a> {
     kernel: &'a dyn KernelRows<f64>,
     width: usize,
     n: usize,
@@ -127,7 +127,7 @@ struct Rows<'a> {
     order: Vec<usize>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> FreeRows<'a> {
     fn new(source: &'a dyn KernelSource, n: usize) -> Result<Self> {
         Ok(Self { kernel: source.double()?, width: kernel::padded(n), n, have: Vec::new(), values: Vec::new(), order: Vec::new() })
     }
@@ -164,7 +164,7 @@ impl<'a> Rows<'a> {
 /// The moves of the free variables and the multipliers; `None` where the system is too singular.
 fn solve_free(
     problem: &DualProblem<'_>,
-    rows: &Rows<'_>,
+    rows: &FreeRows<'_>,
     free: &[usize],
     point: &[f64],
     g: &[f64],

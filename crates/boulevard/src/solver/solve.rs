@@ -4,7 +4,7 @@ use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::polish::polish;
 use super::single;
-use super::smo::{Budget, Engine, Limits, Outcome};
+use super::smo::{Budget, Engine, Limits, PassOutcome};
 use super::source::{KernelSource, SMALL};
 use std::sync::Mutex;
 
@@ -87,7 +87,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Solves one problem whose start has a gradient `K b + linear` that the caller knows, to the last digits: computing it anew can cost
-    /// more than the few steps from a neighbouring problem's solution.
+    /// more than the few steps from a neighboring problem's solution.
     pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Vec<f64>>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         if problem.len() != self.source.len() {
@@ -149,7 +149,7 @@ impl<'a> Solver<'a> {
         }
         let most = (*iterations + 50 * problem.len() as u64).min(options.max_iterations.unwrap_or(u64::MAX));
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
-        // A matter of milliseconds: nobody is asked.
+        // It takes milliseconds: the observer is not called.
         let observer = self.context.observer.take();
         let stop = self.pairs(problem, &finer, b, gradient, iterations);
         self.context.observer = observer;
@@ -175,11 +175,11 @@ impl<'a> Solver<'a> {
                 let before = *iterations;
                 let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
-                if let Outcome::Stopped(reason) = outcome {
+                if let PassOutcome::Stopped(reason) = outcome {
                     return Ok(reason);
                 }
                 let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
-                if whole && outcome == Outcome::Reached {
+                if whole && outcome == PassOutcome::Reached {
                     if target + error <= options.tolerance {
                         return Ok(StopReason::Converged);
                     }
@@ -197,7 +197,7 @@ impl<'a> Solver<'a> {
                 }
                 exact_at.copy_from_slice(b);
                 exact_since = *iterations;
-                // Neither steps nor hope: single precision has given what it has.
+                // No step was taken: single precision cannot improve the point any more.
                 if *iterations == before {
                     break;
                 }
@@ -206,13 +206,13 @@ impl<'a> Solver<'a> {
         loop {
             let outcome = self.run_double(problem, options, b, gradient, iterations)?;
             let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
-            if let Outcome::Stopped(reason) = outcome {
+            if let PassOutcome::Stopped(reason) = outcome {
                 return Ok(reason);
             }
             if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
                 return Ok(reason);
             }
-            if whole || outcome == Outcome::Stuck || violation(problem, b, gradient) <= options.tolerance {
+            if whole || outcome == PassOutcome::Stuck || violation(problem, b, gradient) <= options.tolerance {
                 return Ok(StopReason::Converged);
             }
         }
@@ -246,7 +246,7 @@ impl<'a> Solver<'a> {
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
-    ) -> Result<Outcome> {
+    ) -> Result<PassOutcome> {
         let limits = self.limits(problem, options, target);
         let budget = self.budget(size_of::<f32>());
         let (rows, threads) = (self.source.single()?, self.crew.threads());
@@ -263,7 +263,7 @@ impl<'a> Solver<'a> {
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
-    ) -> Result<Outcome> {
+    ) -> Result<PassOutcome> {
         let limits = self.limits(problem, options, options.tolerance);
         // Rows in single precision are not needed any more.
         self.single = None;

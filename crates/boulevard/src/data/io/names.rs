@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_names_find_their_neighbour() {
+    fn misspelt_names_find_their_neighbor() {
         assert!(unknown("column", "label", "lable", &["a", "label"]).ends_with("the columns are `a`, `label`; did you mean `label`?"));
         assert!(!unknown("column", "label", "weight", &["a", "b"]).contains("did you mean"));
         let many: Vec<String> = (0..100).map(|i| format!("c{i}")).collect();

@@ -64,7 +64,7 @@ struct Group {
 }
 
 /// Everything about the training rows that does not change from round to round.
-pub(super) struct Table {
+pub(super) struct TrainingTable {
     pub x: Matrix<'static>,
     pub columns: SortedColumns,
     pub standard: Standard,
@@ -79,7 +79,7 @@ pub(super) struct Table {
     groups: Vec<Group>,
 }
 
-impl Table {
+impl TrainingTable {
     /// The rows that weigh something.
     pub fn new(data: &Dataset<'_>, classes: &Classes, seed: u64, context: &Context<'_>) -> Result<Self> {
         let (rows, columns) = (classes.rows.len(), data.x.columns());

@@ -128,7 +128,7 @@ impl MultiTaskSelection {
         Ok(model)
     }
 
-    /// Learns for several prior probabilities of a feature being on, each fit starting from its neighbour's. Models come in the order of
+    /// Learns for several prior probabilities of a feature being on, each fit starting from its neighbor's. Models come in the order of
     /// `ln_rhos`.
     pub fn path(&self, tasks: &TaskSet<'_>, ln_rhos: &[f64], context: &Context<'_>) -> Result<Vec<MultiTaskSelectionModel>> {
         self.validate()?;
@@ -163,7 +163,7 @@ impl MultiTaskSelection {
         let classify = training.tasks.outputs.classify();
         let margin = if classify { Margin::classification(c) } else { Margin::regression(c, self.epsilon, self.margin_prior) };
         let limits = Limits { tolerance: self.tolerance, steps: self.max_iterations.unwrap_or(STEPS) };
-        let run = |units: &[Task], tables: &[super::problem::table::Table], start: Option<&Certificate>, context: &Context<'_>| {
+        let run = |units: &[Task], tables: &[super::problem::table::TaskTable], start: Option<&Certificate>, context: &Context<'_>| {
             let problem = Problem {
                 tables,
                 tasks: units,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::problem::prior::{Margin, MarginPrior};
 use super::problem::switch::Switch;
-use super::problem::table::Table;
+use super::problem::table::TaskTable;
 use super::problem::{Problem, Task};
 use super::solvers::{Limits, Route, Solution, solve};
 use crate::observe::Context;
@@ -31,7 +31,7 @@ fn kernel(spec: &Value, a: &[f64], b: &[f64]) -> f64 {
 
 struct Vector {
     json: Value,
-    tables: Vec<Table>,
+    tables: Vec<TaskTable>,
     tasks: Vec<Task>,
 }
 
@@ -43,13 +43,13 @@ fn read(name: &str) -> Vector {
         let x = rows(&task["X"]);
         let n = x.len();
         tables.push(if json["mode"] == "feature" {
-            Table::features(&x.concat(), n, x[0].len(), Isa::detect())
+            TaskTable::features(&x.concat(), n, x[0].len(), Isa::detect())
         } else {
             let grams = json["kernels"].as_array().unwrap().iter().map(|spec| {
                 let norm = |a: &[f64]| if json["normalise"] == true { kernel(spec, a, a).sqrt() } else { 1.0 };
                 x.iter().flat_map(|a| x.iter().map(|b| kernel(spec, a, b) / (norm(a) * norm(b))).collect::<Vec<_>>()).collect()
             });
-            Table::kernels(grams.collect(), n, Isa::detect())
+            TaskTable::kernels(grams.collect(), n, Isa::detect())
         });
         tasks.push(Task { table: m, y: numbers(&task["y"]) });
     }

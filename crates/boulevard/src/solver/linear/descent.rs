@@ -10,8 +10,8 @@ use std::borrow::Cow;
 
 use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::Point;
-use super::table::Table;
-use super::{LinearLoss, LinearStart, Outcome};
+use super::table::LinearTable;
+use super::{LinearLoss, LinearOutcome, LinearStart};
 use crate::data::Matrix;
 use crate::observe::{Context, Progress, StopReason};
 use crate::random::Random;
@@ -28,14 +28,14 @@ const ASK: usize = 1 << 14;
 const AHEAD: [usize; 2] = [4, 10];
 
 /// The rows with 32-bit column numbers, contiguous; values are borrowed from a sparse table.
-struct Rows<'a> {
+struct SampleRows<'a> {
     offsets: Cow<'a, [usize]>,
     columns: Vec<u32>,
     values: Cow<'a, [f64]>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(table: &'a Table<'_>) -> Self {
+impl<'a> SampleRows<'a> {
+    fn new(table: &'a LinearTable<'_>) -> Self {
         if let Matrix::Sparse(x) = table.x() {
             let columns = x.indices().iter().map(|&j| j as u32).collect();
             return Self { offsets: x.offsets().into(), columns, values: x.values().into() };
@@ -70,7 +70,7 @@ impl<'a> Rows<'a> {
 
 struct Descent<'a> {
     samples: &'a Samples<'a>,
-    rows: Rows<'a>,
+    rows: SampleRows<'a>,
     squares: Vec<f64>,
     w: Vec<f64>,
     /// The constant column's weight and value, where the bias is penalised.
@@ -174,16 +174,16 @@ fn slope(old: f64, r: f64, tube: f64, own: f64) -> f64 {
 }
 
 pub(super) fn solve(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     free_bias: bool,
     constant: Option<f64>,
     start: &LinearStart,
     tolerance: f64,
     context: &Context<'_>,
-) -> Outcome {
+) -> LinearOutcome {
     let n = table.rows();
-    let rows = Rows::new(table);
+    let rows = SampleRows::new(table);
     let constant_square = constant.map_or(0.0, |c| c * c);
     let squares: Vec<f64> = (0..n).map(|i| rows.row(i).1.iter().map(|v| v * v).sum::<f64>() + constant_square).collect();
     let mean = squares.iter().sum::<f64>() / n.max(1) as f64;
@@ -279,7 +279,7 @@ pub(super) fn solve(
             best.filter(|(_, best)| best.gap < last.1.gap).unwrap_or(last)
         }
     };
-    Outcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" }
+    LinearOutcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" }
 }
 
 fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
@@ -290,7 +290,7 @@ fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
 }
 
 /// The state as a point with its certificate; for the absolute loss the bias is the best one for the weights.
-fn certified(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> (Point, Certificate) {
+fn certified(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> (Point, Certificate) {
     let mut w = state.w.clone();
     w.extend(state.constant.map(|(weight, _)| weight));
     let margins = table.forward(&w);

@@ -40,7 +40,7 @@ pub enum LinearLoss {
 /// What keeps the weights small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Regulariser {
+pub enum Regularizer {
     /// Half the sum of squares.
     #[default]
     L2,
@@ -76,8 +76,8 @@ pub struct LinearProblem<'a> {
     pub tube: f64,
     /// The loss.
     pub loss: LinearLoss,
-    /// The regulariser.
-    pub regulariser: Regulariser,
+    /// The regularizer.
+    pub regularizer: Regularizer,
     /// The bias.
     pub bias: Bias,
 }
@@ -117,7 +117,7 @@ pub struct LinearSolution {
 }
 
 /// What the algorithms return.
-struct Outcome {
+struct LinearOutcome {
     point: Point,
     certificate: Certificate,
     iterations: u64,

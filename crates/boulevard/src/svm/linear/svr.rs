@@ -11,7 +11,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regulariser, solve_linear};
+use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regularizer, solve_linear};
 use crate::svm::describe::details;
 use crate::svm::learner::{FitReport, Learner};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
@@ -53,7 +53,7 @@ impl LinearSvr {
             down: &prices,
             tube: self.epsilon,
             loss: self.loss,
-            regulariser: Regulariser::L2,
+            regularizer: Regularizer::L2,
             bias: self.bias,
         };
         let solution = solve_linear(&problem, self.tolerance, warm.starts.first(), context)?;

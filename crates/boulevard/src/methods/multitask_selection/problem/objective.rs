@@ -13,7 +13,7 @@
 
 use super::prior::{Loss, Margin};
 use super::switch::Switch;
-use super::table::{Element, Table};
+use super::table::{Element, TaskTable};
 use crate::parallel;
 
 /// One task: the table with its samples and one target per sample (plus or minus one in classification).
@@ -23,7 +23,7 @@ pub(in super::super) struct Task {
 }
 
 pub(in super::super) struct Problem<'a> {
-    pub tables: &'a [Table],
+    pub tables: &'a [TaskTable],
     pub tasks: &'a [Task],
     pub switch: Switch,
     pub margin: Margin,
@@ -63,7 +63,7 @@ impl Problem<'_> {
         self.tables[0].groups
     }
 
-    pub fn table(&self, task: usize) -> &Table {
+    pub fn table(&self, task: usize) -> &TaskTable {
         &self.tables[self.tasks[task].table]
     }
 
@@ -80,7 +80,7 @@ impl Problem<'_> {
 
     /// Multiplications of one pass over all samples.
     pub fn pass(&self) -> usize {
-        let of = |table: &Table| if table.grams().is_some() { table.rows } else { 1 };
+        let of = |table: &TaskTable| if table.grams().is_some() { table.rows } else { 1 };
         self.tasks.iter().map(|task| task.y.len() * self.groups() * of(&self.tables[task.table])).sum()
     }
 

@@ -29,11 +29,11 @@ pub enum MarginPrior {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Margin {
     pub c: f64,
-    kind: Kind,
+    kind: PriorKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum PriorKind {
     /// `offset v + ln(1 - v / c)`: offset 1 in classification, `-epsilon` in regression.
     Log {
         offset: f64,
@@ -61,13 +61,13 @@ pub(in super::super) struct Term {
 
 impl Margin {
     pub fn classification(c: f64) -> Self {
-        Self { c, kind: Kind::Log { offset: 1.0 } }
+        Self { c, kind: PriorKind::Log { offset: 1.0 } }
     }
 
     pub fn regression(c: f64, epsilon: f64, prior: MarginPrior) -> Self {
         let kind = match prior {
-            MarginPrior::Exp => Kind::Log { offset: -epsilon },
-            MarginPrior::Jj => Kind::Jj { epsilon },
+            MarginPrior::Exp => PriorKind::Log { offset: -epsilon },
+            MarginPrior::Jj => PriorKind::Jj { epsilon },
         };
         Self { c, kind }
     }
@@ -75,8 +75,8 @@ impl Margin {
     /// The offset of the logarithmic form, which the interior point method splits into a pair of its own.
     pub fn log_offset(&self) -> Option<f64> {
         match self.kind {
-            Kind::Log { offset } => Some(offset),
-            Kind::Jj { .. } => None,
+            PriorKind::Log { offset } => Some(offset),
+            PriorKind::Jj { .. } => None,
         }
     }
 
@@ -84,10 +84,10 @@ impl Margin {
     pub fn term(&self, v: f64) -> Term {
         let room = self.c - v;
         match self.kind {
-            Kind::Log { offset } => {
+            PriorKind::Log { offset } => {
                 Term { value: offset * v + (-v / self.c).ln_1p(), slope: offset - 1.0 / room, curvature: 1.0 / (room * room) }
             }
-            Kind::Jj { epsilon } => {
+            PriorKind::Jj { epsilon } => {
                 let [a0, a1, a2] = moments(epsilon, v);
                 let b = 1.0 / room;
                 let (n, n1, n2) = (a0 + b, b * b - a1, a2 + 2.0 * b * b * b);
@@ -104,8 +104,8 @@ impl Margin {
     /// `g(v)` alone.
     pub fn value(&self, v: f64) -> f64 {
         match self.kind {
-            Kind::Log { offset } => offset * v + (-v / self.c).ln_1p(),
-            Kind::Jj { .. } => self.term(v).value,
+            PriorKind::Log { offset } => offset * v + (-v / self.c).ln_1p(),
+            PriorKind::Jj { .. } => self.term(v).value,
         }
     }
 
@@ -117,7 +117,7 @@ impl Margin {
     /// `phi(m) = max over v of m v + g(v)`.
     pub fn loss(&self, m: f64) -> Loss {
         match self.kind {
-            Kind::Log { offset } => {
+            PriorKind::Log { offset } => {
                 let t = self.c * (m + offset);
                 if t <= 1.0 {
                     return Loss::default();
@@ -127,7 +127,7 @@ impl Margin {
                 let value = if excess < 1e-3 { small_log_excess(excess) } else { excess - t.ln() };
                 Loss { value, multiplier: self.c * (excess / t), curvature: (self.c / t).powi(2) }
             }
-            Kind::Jj { .. } => {
+            PriorKind::Jj { .. } => {
                 if m <= self.threshold() {
                     return Loss::default();
                 }
@@ -142,7 +142,7 @@ impl Margin {
     #[inline(always)]
     pub fn best(&self, m: f64, step: f64) -> f64 {
         match self.kind {
-            Kind::Log { offset } => {
+            PriorKind::Log { offset } => {
                 let slope = m + offset;
                 if slope * self.c <= 1.0 {
                     return 0.0;
@@ -153,7 +153,7 @@ impl Margin {
                 let t = if b >= 0.0 { 2.0 / (b + root) } else { (root - b) / (2.0 * step) };
                 (self.c - t).clamp(0.0, self.c * (1.0 - 1e-15))
             }
-            Kind::Jj { .. } => self.best_by_newton(m, step),
+            PriorKind::Jj { .. } => self.best_by_newton(m, step),
         }
     }
 

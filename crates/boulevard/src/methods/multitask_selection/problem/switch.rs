@@ -5,7 +5,7 @@
 //! s(q)     = 2 f'(q) = sigmoid(q / 2 - l),   l = ln((1 - rho) / rho)
 //! R(|w|)   = max over u of |u| |w| - f(u^2)     attained where |w| = s(u^2) |u|
 //! ```
-//! For small rho the regulariser `R` is close to `sqrt(2 l) |w|` below `sqrt(2 l)` and to `w^2 / 2 + l` above: a group lasso that turns into a
+//! For small rho the regularizer `R` is close to `sqrt(2 l) |w|` below `sqrt(2 l)` and to `w^2 / 2 + l` above: a group lasso that turns into a
 //! ridge. For rho = 1 it is `w^2 / 2`.
 
 /// The prior probability that a group is on, as its logarithm.

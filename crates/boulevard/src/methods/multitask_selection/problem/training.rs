@@ -2,7 +2,7 @@
 
 use super::super::learner::{MultiTaskSelection, Select};
 use super::objective::Task;
-use super::table::Table;
+use super::table::TaskTable;
 use super::tasks::TaskSet;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ const DEFINITE: f64 = 1e-9;
 /// What a fit works on; serves every rho and c.
 pub(in super::super) struct Training<'a> {
     pub tasks: &'a TaskSet<'a>,
-    pub tables: Vec<Table>,
+    pub tables: Vec<TaskTable>,
     pub units: Vec<Task>,
     /// The kernels, all parameters numbers, normalised where that was asked for.
     pub kernels: Vec<Kernel>,
@@ -44,8 +44,8 @@ impl<'a> Training<'a> {
                 .tables
                 .iter()
                 .map(|x| match x {
-                    Matrix::F64(dense) => Table::features(dense.values(), x.rows(), x.columns(), context.isa),
-                    _ => Table::features(&dense_values(x), x.rows(), x.columns(), context.isa),
+                    Matrix::F64(dense) => TaskTable::features(dense.values(), x.rows(), x.columns(), context.isa),
+                    _ => TaskTable::features(&dense_values(x), x.rows(), x.columns(), context.isa),
                 })
                 .collect(),
             Select::Kernels => {
@@ -72,7 +72,7 @@ impl<'a> Training<'a> {
                         }
                         grams.push(gram);
                     }
-                    tables.push(Table::kernels(grams, x.rows(), context.isa));
+                    tables.push(TaskTable::kernels(grams, x.rows(), context.isa));
                 }
                 tables
             }

@@ -12,7 +12,7 @@
 //! A flat bias gets a Gaussian prior around its last value (a proximal point). Samples whose multiplier is zero and stays there are
 //! visited once per turn only.
 
-use super::super::problem::table::{Element, Table};
+use super::super::problem::table::{Element, TaskTable};
 use super::super::problem::{Certificate, Problem, Samples};
 use super::newton::Point;
 use crate::linalg::padded;
@@ -39,8 +39,8 @@ struct TaskState {
     alpha: Vec<f64>,
     /// Padded weights.
     w: Vec<f64>,
-    /// The bias around which the prior is centred (zero if Gaussian).
-    centre: f64,
+    /// The bias around which the prior is centered (zero if Gaussian).
+    center: f64,
     bias: f64,
 }
 
@@ -53,10 +53,10 @@ impl<'a> Ascent<'a> {
         on[..problem.groups()].fill(0.5);
         let tasks = (0..problem.tasks.len())
             .map(|m| match start {
-                None => TaskState { alpha: vec![0.0; problem.tasks[m].y.len()], w: vec![0.0; stride], centre: 0.0, bias: 0.0 },
+                None => TaskState { alpha: vec![0.0; problem.tasks[m].y.len()], w: vec![0.0; stride], center: 0.0, bias: 0.0 },
                 Some((alpha, bias)) => TaskState {
                     w: vec![0.0; stride],
-                    centre: if problem.variance.is_some() { 0.0 } else { bias[m] },
+                    center: if problem.variance.is_some() { 0.0 } else { bias[m] },
                     bias: bias[m],
                     alpha: alpha[m].clone(),
                 },
@@ -185,7 +185,7 @@ impl<'a> Ascent<'a> {
 
 /// The passes over one task's samples.
 fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], turn: u64) {
-    let table: &Table = problem.table(m);
+    let table: &TaskTable = problem.table(m);
     let (x, stride) = table.padded().expect("features");
     let variance = problem.variance.unwrap_or(PROXIMAL);
     let mut curvature = vec![0.0; table.rows];
@@ -202,7 +202,7 @@ fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], tur
     }
     if problem.variance.is_none() {
         // Proximal point: the next turn's prior sits where this one's bias ended.
-        state.centre = state.bias;
+        state.center = state.bias;
     }
 }
 
@@ -229,7 +229,7 @@ impl Job<f64> for Pass<'_> {
         let mut sum: f64 = state.alpha.iter().sum();
         for &i in order {
             let row = &x[i * stride..(i + 1) * stride];
-            let bias = state.centre + variance * sum;
+            let bias = state.center + variance * sum;
             let score = padded::dot(simd, row, &state.w) + bias;
             let (old, step) = (state.alpha[i], curvature[i] + variance);
             let new = problem.best_coefficient(y[i], score - step * old, step);
@@ -242,7 +242,7 @@ impl Job<f64> for Pass<'_> {
                 sum += new - old;
             }
         }
-        state.bias = state.centre + variance * sum;
+        state.bias = state.center + variance * sum;
         kept
     }
 }

@@ -5,7 +5,7 @@
 //! target `t` (the second `max(1, t)`), which keeps the first steps long. Weights, sums and switches move on their curve
 //! (see [`super::newton`]); treating the switches as a function of the multipliers instead took ten times as many steps.
 //!
-//! Steps are Mehrotra's: a predictor that aims at zero, then a corrector; where neither gets far, one that only centres.
+//! Steps are Mehrotra's: a predictor that aims at zero, then a corrector; where neither gets far, one that only centers.
 
 use super::super::problem::table::Element;
 use super::super::problem::{Certificate, Problem, Samples};

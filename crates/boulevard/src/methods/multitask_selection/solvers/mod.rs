@@ -4,7 +4,7 @@
 //! |---|---|
 //! | kernels, small tables | interior point to the tolerance, where that is tight Newton's method from 1e-6 on |
 //! | large tables of features | coordinate ascent to a rough gap, Newton's method to the tolerance |
-//! | a neighbour on a path is solved | Newton's method from its weights |
+//! | a neighbor on a path is solved | Newton's method from its weights |
 //!
 //! Every route ends in the certificate; where Newton's method stalls, the interior point method takes over, first with the usual curve
 //! parameter, then with a smaller one, which is slower and steadier. Whatever happens, the best certificate of all is the answer.
@@ -73,7 +73,7 @@ struct Run<'a, 'c> {
     best: Option<Certificate>,
 }
 
-/// Solves a problem; `start` is the solution of a neighbour.
+/// Solves a problem; `start` is the solution of a neighbor.
 pub(super) fn solve(problem: &Problem<'_>, limits: Limits, start: Option<&Certificate>, route: Route, context: &Context<'_>) -> Solution {
     let mut run = Run { problem, limits, context, steps: 0, best: None };
     let stop = run.go(start, route);

@@ -17,7 +17,7 @@
 //! at most `1 + 2 ln(1 / rho)` or so.
 
 use super::super::problem::switch::State;
-use super::super::problem::table::{Element, Table};
+use super::super::problem::table::{Element, TaskTable};
 use super::super::problem::{Problem, Samples};
 use crate::linalg::{self, buffers, padded, weighted_gram};
 
@@ -425,7 +425,7 @@ impl Block {
     }
 
     /// `d_alpha = given - omega (K d_alpha + shift + d_b)`, with the bias chosen by its own equation.
-    fn solve(&self, table: &Table, given: &[f64], shift: Shift<'_>, bias: f64, stiffness: f64) -> Part {
+    fn solve(&self, table: &TaskTable, given: &[f64], shift: Shift<'_>, bias: f64, stiffness: f64) -> Part {
         match &self.shape {
             Form::ByFeature { roots, .. } | Form::Krylov { roots, .. } => {
                 let groups = self.weights.len();
@@ -483,7 +483,7 @@ impl Block {
     }
 
     /// The system in features and bias, in place.
-    fn solve_features(&self, table: &Table, stiffness: f64, right: &mut Vec<f64>) {
+    fn solve_features(&self, table: &TaskTable, stiffness: f64, right: &mut Vec<f64>) {
         match &self.shape {
             Form::ByFeature { factor, .. } => linalg::solve(factor, right.len(), right),
             Form::Krylov { chosen, roots, diagonal, accuracy } => {
@@ -504,7 +504,7 @@ impl Block {
     }
 
     /// `K given + shift` at every sample.
-    fn scores_of(&self, table: &Table, given: &[f64], shift: &Shift<'_>, gram: Option<&[f64]>) -> Vec<f64> {
+    fn scores_of(&self, table: &TaskTable, given: &[f64], shift: &Shift<'_>, gram: Option<&[f64]>) -> Vec<f64> {
         let idle = given.iter().all(|&value| value == 0.0);
         match (shift, gram) {
             (Shift::Scores(scores), _) if idle => scores.to_vec(),

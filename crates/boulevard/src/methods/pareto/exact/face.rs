@@ -27,7 +27,7 @@ pub(super) struct Point<'a> {
 
 /// What a descent came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum FaceStep {
     /// The objective fell.
     Gained,
     /// The point is the best of its face, as far as rounding lets one see.
@@ -46,14 +46,14 @@ pub(super) fn descend(
     point: &mut Point<'_>,
     kept: &mut Option<Face>,
     stop: &dyn Fn() -> bool,
-) -> Outcome {
+) -> FaceStep {
     let n = point.alpha.len();
     let free: Vec<usize> = (0..n).filter(|&i| point.alpha[i] > 0.0 && point.alpha[i] < 1.0).collect();
     if free.len() < 2 {
-        return Outcome::Best;
+        return FaceStep::Best;
     }
     if free.len() > MOST_FREE {
-        return Outcome::NoFactor;
+        return FaceStep::NoFactor;
     }
     let followed = kept.take().and_then(|mut face| face.follow(rows, &free, point).then_some(face));
     let mut face = match followed {
@@ -62,7 +62,7 @@ pub(super) fn descend(
             let plain = RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 0.0, point));
             // A kernel may be positive only where the sums are kept (the multiquadric, with balanced classes): a constant changes nothing.
             let shifted = || RIDGES.iter().find_map(|ridge| Face::new(rows, &free, ridge * largest, 2.0, point));
-            let Some(face) = plain.or_else(shifted) else { return Outcome::NoFactor };
+            let Some(face) = plain.or_else(shifted) else { return FaceStep::NoFactor };
             face
         }
     };
@@ -85,11 +85,11 @@ pub(super) fn descend(
             *kept = None;
             return descend(rows, largest, point, kept, stop);
         }
-        return Outcome::Best;
+        return FaceStep::Best;
     }
     moved.iter().zip(&steps).for_each(|(&i, step)| point.alpha[i] = (point.alpha[i] + step).clamp(0.0, 1.0));
     point.gradient.iter_mut().zip(&change).for_each(|(g, c)| *g += c);
-    Outcome::Gained
+    FaceStep::Gained
 }
 
 /// Rounding in nearly singular systems leaves something in the sums: gives it back to those with room.

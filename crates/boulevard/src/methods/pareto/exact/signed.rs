@@ -57,12 +57,12 @@ impl KernelSource for SignedKernel<'_> {
 
     fn single(&self) -> Result<&dyn KernelRows<f32>> {
         let rows = self.inner.single()?;
-        Ok(self.single.get_or_init(|| SignedRows { rows: Rows::Whole(rows), signs: self.signs, columns: self.signs.to_vec() }))
+        Ok(self.single.get_or_init(|| SignedRows { rows: PlainRows::Whole(rows), signs: self.signs, columns: self.signs.to_vec() }))
     }
 
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
         if self.double.get().is_none() {
-            let signed = SignedRows { rows: Rows::Whole(self.inner.double()?), signs: self.signs, columns: self.signs.to_vec() };
+            let signed = SignedRows { rows: PlainRows::Whole(self.inner.double()?), signs: self.signs, columns: self.signs.to_vec() };
             let rows: Box<dyn KernelRows<f64> + '_> =
                 if self.whole { Box::new(GramRows::new(&signed, self.inner.symmetric(), false, self.isa)) } else { Box::new(signed) };
             // Two threads may both make it; the first one's stays.
@@ -80,13 +80,13 @@ impl KernelSource for SignedKernel<'_> {
     }
 }
 
-enum Rows<'a, T> {
+enum PlainRows<'a, T> {
     Whole(&'a dyn KernelRows<T>),
     Part(Box<dyn KernelRows<T> + 'a>),
 }
 
 struct SignedRows<'a, T> {
-    rows: Rows<'a, T>,
+    rows: PlainRows<'a, T>,
     /// One sign per row.
     signs: &'a [f64],
     /// One sign per column.
@@ -96,8 +96,8 @@ struct SignedRows<'a, T> {
 impl<T: Real> SignedRows<'_, T> {
     fn inner(&self) -> &dyn KernelRows<T> {
         match &self.rows {
-            Rows::Whole(rows) => *rows,
-            Rows::Part(rows) => &**rows,
+            PlainRows::Whole(rows) => *rows,
+            PlainRows::Part(rows) => &**rows,
         }
     }
 }
@@ -140,6 +140,6 @@ impl<T: Real> KernelRows<T> for SignedRows<'_, T> {
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let signs = columns.iter().map(|&column| self.columns[column]).collect();
-        Box::new(SignedRows { rows: Rows::Part(self.inner().restrict(columns)), signs: self.signs, columns: signs })
+        Box::new(SignedRows { rows: PlainRows::Part(self.inner().restrict(columns)), signs: self.signs, columns: signs })
     }
 }

@@ -100,9 +100,9 @@ impl<'a> SlotTask<'a> {
             {
                 let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides };
                 match face::descend(self.source.double()?, largest, &mut point, kept, &|| self.stopped().is_some()) {
-                    face::Outcome::Gained => idle = 0,
-                    face::Outcome::Best => idle += 1,
-                    face::Outcome::NoFactor => faces = false,
+                    face::FaceStep::Gained => idle = 0,
+                    face::FaceStep::Best => idle += 1,
+                    face::FaceStep::NoFactor => faces = false,
                 }
                 faces &= idle < PATIENCE;
             }
