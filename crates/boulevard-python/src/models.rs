@@ -61,7 +61,7 @@ pub fn fit<'py>(
     let limits = Limits { threads, time: max_time, memory, progress };
     let large = data.len().saturating_mul(data.len().max(data.x.columns())) >= LARGE;
     let learner = AnyLearner::from_json(kind, parameters).map_err(|error| convert(py, error))?;
-    let (any, raised) = border::run(py, &limits, large || learner.is_long(), |context| learner.fit_in(&data, context))?;
+    let (any, raised) = border::run(py, &limits, large || learner.makes_many_fits(), |context| learner.fit_in(&data, context))?;
     Ok((Model::new(any), raised))
 }
 

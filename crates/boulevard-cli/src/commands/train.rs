@@ -13,6 +13,7 @@ use boulevard::metrics::regression;
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Model, stop as stop_in_words};
+use boulevard::validation::loss;
 use serde_json::json;
 
 use crate::Outcome;
@@ -21,7 +22,7 @@ use crate::learner::Plan;
 use crate::model::{decide, predict};
 use crate::progress::Watcher;
 use crate::report::{complain, describe, front, html, number, picture, print, print_json};
-use crate::{columns, data, files, folds, report};
+use crate::{columns, data, files, report};
 
 /// Training rows times support vectors up to which the training error is worth its time.
 const CHEAP: usize = 1 << 31;
@@ -96,8 +97,7 @@ fn outcome(fitted: &AnyModel, args: &TrainArgs) -> Result<Outcome> {
 }
 
 fn hint_at_scale(data: &Dataset<'_>, args: &LearnerArgs) {
-    use crate::args::KernelName::Precomputed;
-    if args.scale != ScaleName::None || args.kernel == Some(Precomputed) {
+    if args.scale != ScaleName::None || args.kernel.as_deref() == Some("precomputed") {
         return;
     }
     if let Some((narrow, wide, ratio)) = columns::uneven(&columns::describe(&data.x)) {
@@ -113,12 +113,12 @@ fn training_error(fitted: &AnyModel, data: &Dataset<'_>) -> Result<Option<f64>> 
     }
     let context = Context::default();
     let Some(sets) = fitted.judged_sets(data)? else {
-        return folds::judge(&data.target, &predict(fitted, data, &context)?, data.weights.as_deref()).map(Some);
+        return Ok(Some(loss(&data.target, &predict(fitted, data, &context)?, data.weights.as_deref())?));
     };
     let truth = sets.shared_classes(data.expect_classes()?)?;
     let said = fitted.predictions_from(&decide(fitted, data, Some(&sets), &context)?)?;
     let truth = Categories::new(truth, data.expect_classes()?.names().to_vec())?;
-    folds::judge(&truth.into(), &said, None).map(Some)
+    Ok(Some(loss(&truth.into(), &said, None)?))
 }
 
 fn training_line(fitted: &AnyModel, target: &Target, error: f64) -> String {

@@ -4,8 +4,8 @@
 //! the fastest way for the kernel and the table at hand (packed tiles, sparse rows, a given matrix, combinations of these).
 
 mod combine;
+mod form;
 mod function;
-mod in_words;
 mod pack;
 pub mod permanent;
 mod rows;
@@ -16,6 +16,7 @@ mod whole;
 mod tests;
 
 pub(crate) use combine::{GramRows, RoundedRows};
+pub use form::{Argument, Form, KernelDefault, KernelInfo};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub use rows::{KernelRows, cross, diagonal, rows};
 pub(crate) use rows::{SubsetRows, padded, support};

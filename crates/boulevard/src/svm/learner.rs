@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::model::Model;
 use crate::check;
+use crate::data::io::TargetKind;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -23,16 +24,40 @@ pub trait Learner {
     /// Learns from `data` with the threads, limits and observer of `context`.
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<Self::Model>;
 
-    /// The part of `data` to learn from when only `rows` may be used, as in cross-validation.
-    ///
-    /// Learners whose table is not one row per sample and one column per feature (precomputed kernels) override it.
+    /// What it learns to predict: how the label of a file is to be read.
+    fn target(&self) -> TargetKind {
+        TargetKind::Classes
+    }
+
+    /// The kernel of the rows it is given; none for learners that have no kernel, or choose it themselves.
+    fn kernel(&self) -> Option<&Kernel> {
+        None
+    }
+
+    /// The same, to be changed by a search.
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        None
+    }
+
+    /// The price of errors, to be changed by a search: C, or nu where that is the parameter.
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        None
+    }
+
+    /// Whether probabilities are fitted with the model, where that is a choice.
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        None
+    }
+
+    /// The part of `data` to learn from when only `rows` may be used, as in cross-validation. For a precomputed kernel it has the same
+    /// rows and columns.
     fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        data.select(rows)
+        self.kernel().map_or_else(|| data.select(rows), |kernel| kernel.part_of(data, rows))
     }
 
     /// The table of `rows` for a model that learnt from the rows `train` of the same data.
-    fn test_part(&self, data: &Dataset<'_>, _train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        data.x.select(rows)
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.kernel().map_or_else(|| data.x.select(rows), |kernel| kernel.new_rows_of(&data.x, train, rows))
     }
 
     /// Learns from `data` with all threads and no limits.

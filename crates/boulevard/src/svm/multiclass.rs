@@ -7,10 +7,15 @@ use super::machine::pairs;
 /// How many classes are reduced to two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Multiclass {
+    /// One machine per pair of classes, which vote.
+    ///
     /// One machine per pair of classes; classes collect votes, ties go to the larger sum of confidences.
     #[default]
     OneVsOne,
+    /// One machine per class against the others.
+    ///
     /// One machine per class against all others; the largest value wins.
     OneVsRest,
 }

@@ -14,7 +14,8 @@ use super::learner::{FitReport, Learner, SolverSettings};
 use super::machine::KernelMachine;
 use super::model::{Answers, Decisions, Fact, Model, Rows};
 use crate::check;
-use crate::data::{Dataset, Matrix};
+use crate::data::Dataset;
+use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
@@ -48,12 +49,20 @@ impl Learner for OneClass {
         check::in_range("OneClass", "nu", self.nu, 0.0, 1.0)
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.nu)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::None
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<OneClassModel> {

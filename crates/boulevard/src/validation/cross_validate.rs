@@ -1,6 +1,8 @@
-//! Cross-validation of any learner.
+//! Cross-validation of any candidate.
 
-use super::Score;
+use super::candidate::{Answer, Candidate};
+use super::loss::loss;
+use super::score::Score;
 use super::share::{Counter, share};
 use crate::data::split::Split;
 use crate::data::{Dataset, Target};
@@ -8,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::metrics::comparison;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::{Answers, FitReport, Learner, Model};
+use crate::svm::FitReport;
 
 /// One fold: what a model that did not see the test rows said about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub struct FoldResult {
     pub predictions: Target,
     /// Their class probabilities, row-major, where the model has them.
     pub probabilities: Option<Vec<f64>>,
+    /// Share of wrong decisions, for models that decide about sets of rows.
+    pub set_error: Option<f64>,
     /// How the fit went.
     pub report: FitReport,
 }
@@ -34,14 +38,16 @@ pub struct CrossValidation {
     pub stop: StopReason,
 }
 
-/// Fits `learner` on the training part of every split and predicts the test part. Folds of small tables run side by side.
+/// Fits `candidate` on the training part of every split and predicts the test part. Folds of small tables run side by side.
 ///
 /// A time limit or an interruption ends the work early with the folds that are finished.
-pub fn cross_validate<L>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<CrossValidation>
-where
-    L: Learner + Sync,
-{
-    learner.validate()?;
+pub fn cross_validate<C: Candidate + ?Sized>(
+    candidate: &C,
+    data: &Dataset<'_>,
+    splits: &[Split],
+    context: &Context<'_>,
+) -> Result<CrossValidation> {
+    candidate.check()?;
     data.validate()?;
     check_splits(splits, data.len())?;
     let counter = Counter::new(context, "cross-validate", splits.len());
@@ -50,17 +56,11 @@ where
         if !counter.go_on() {
             return Ok(None);
         }
-        let split = &splits[k];
-        let model = learner.fit_in(&learner.training_part(data, &split.train), &inner)?;
-        if !counter.finish(model.report().stop) {
+        let Answer { predictions, probabilities, set_error, report } = candidate.answer(data, &splits[k], &inner)?;
+        if !counter.finish(report.stop) {
             return Ok(None);
         }
-        let x = learner.test_part(data, &split.train, &split.test);
-        let decisions = model.decide(&(&x).into(), &inner)?;
-        let predictions = model.predictions_from(&decisions)?.into();
-        let has_classes = matches!(model.answers(), Answers::Classes(_)) && model.has_probabilities();
-        let probabilities = if has_classes { model.probabilities_from(&decisions)? } else { None };
-        Ok(Some(FoldResult { split: k, test: split.test.clone(), predictions, probabilities, report: *model.report() }))
+        Ok(Some(FoldResult { split: k, test: splits[k].test.clone(), predictions, probabilities, set_error, report }))
     });
     let mut folds = Vec::with_capacity(splits.len());
     for result in results {
@@ -93,12 +93,31 @@ pub(super) fn check_splits(splits: &[Split], rows: usize) -> Result<()> {
     Ok(())
 }
 
+impl FoldResult {
+    /// The error of the fold: see [`loss`]; by sets for models that decide about sets. `data` must be what was validated on.
+    pub fn loss(&self, data: &Dataset<'_>) -> Result<f64> {
+        match self.set_error {
+            Some(error) => Ok(error),
+            None => loss(&data.target.select(&self.test), &self.predictions, self.weights(data).as_deref()),
+        }
+    }
+
+    fn weights(&self, data: &Dataset<'_>) -> Option<Vec<f64>> {
+        data.weights.as_ref().map(|all| self.test.iter().map(|&row| all[row]).collect())
+    }
+}
+
 impl CrossValidation {
+    /// The error of every finished fold: see [`FoldResult::loss`].
+    pub fn losses(&self, data: &Dataset<'_>) -> Result<Vec<f64>> {
+        self.folds.iter().map(|fold| fold.loss(data)).collect()
+    }
+
     /// The score of every finished fold. `data` must be what was validated on.
     pub fn scores(&self, data: &Dataset<'_>, score: Score) -> Result<Vec<f64>> {
         let score_of = |fold: &FoldResult| {
-            let weights: Option<Vec<f64>> = data.weights.as_ref().map(|all| fold.test.iter().map(|&row| all[row]).collect());
-            score.evaluate(&data.target.select(&fold.test), &fold.predictions, fold.probabilities.as_deref(), weights.as_deref())
+            let truth = data.target.select(&fold.test);
+            score.evaluate(&truth, &fold.predictions, fold.probabilities.as_deref(), fold.weights(data).as_deref())
         };
         self.folds.iter().map(score_of).collect()
     }

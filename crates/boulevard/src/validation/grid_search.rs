@@ -9,11 +9,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::cross_validate::{check_splits, cross_validate};
+use super::folds::default_folds;
 use super::grid_table::{GridResult, Setting, Table};
 use super::{Score, grid_classes, grid_numbers};
 use crate::check;
-use crate::data::split::{Split, group_k_fold, k_fold, stratified_k_fold};
-use crate::data::{Dataset, Target};
+use crate::data::Dataset;
+use crate::data::split::Split;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
@@ -62,11 +63,7 @@ impl GridSearch {
 
     /// The folds that a search on `data` uses.
     pub fn splits(&self, data: &Dataset<'_>) -> Result<Vec<Split>> {
-        match (&data.groups, &data.target) {
-            (Some(groups), _) => group_k_fold(groups, self.folds, self.seed),
-            (None, Target::Classes(classes)) => stratified_k_fold(classes, self.folds, self.seed),
-            _ => k_fold(data.len(), self.folds, self.seed),
-        }
+        default_folds(data, self.folds, self.seed)
     }
 
     /// Searches for the best C and gamma of a classifier.

@@ -30,12 +30,19 @@ const MOST_ORDERED: usize = 4;
 /// How K samples become one decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
+    /// One machine on whole sets.
+    ///
     /// One machine on sets (ESVM): sees what samples say together.
     #[default]
     Direct,
+    /// Posteriors of single samples multiplied.
+    ///
     /// Posteriors of single samples multiplied, in log space and with priors (SVM^K).
     Consensus,
+    /// The majority of hard decisions.
+    ///
     /// The majority of hard decisions (HSVM^K).
     Vote,
 }
@@ -43,10 +50,13 @@ pub enum Method {
 /// What a direct classifier does with sets of another size than it was fitted for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OtherSizes {
     /// Consensus of single samples.
     #[default]
     Consensus,
+    /// A machine for every size from 2 up to the one asked for.
+    ///
     /// A machine of its own for every smaller size from 2 on; consensus for single samples and for larger sets.
     Family,
 }
@@ -420,12 +430,20 @@ impl Learner for MultiSample {
         }
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<MultiSampleModel> {

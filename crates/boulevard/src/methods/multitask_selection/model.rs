@@ -6,7 +6,7 @@ use super::describe;
 use super::learner::{MultiTaskSelection, Select};
 use super::problem::Certificate;
 use super::problem::tasks::{Outputs, TaskSet};
-use super::problem::training::{Training, in_words};
+use super::problem::training::Training;
 use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -121,7 +121,7 @@ impl MultiTaskSelectionModel {
     /// The name of a group: a feature's, or the kernel in words.
     pub fn group_name(&self, group: usize) -> String {
         match (self.kernels.get(group), &self.feature_names) {
-            (Some(kernel), _) => in_words(kernel),
+            (Some(kernel), _) => kernel.in_brief(),
             (None, Some(names)) => names[group].clone(),
             (None, None) => format!("x{}", group + 1),
         }

@@ -2,7 +2,7 @@
 
 use super::learner::ParetoSvc;
 use super::model::{ClassFront, ParetoModel};
-use crate::data::{Dataset, Matrix};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
@@ -23,12 +23,8 @@ impl Learner for AtPosition<'_> {
         Ok(())
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.parameters.training_part(data, rows)
-    }
-
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.parameters.test_part(data, train, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.parameters.kernel)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {

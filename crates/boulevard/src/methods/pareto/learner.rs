@@ -27,10 +27,15 @@ use crate::svm::{FitReport, Learner, Model, SolverSettings, SvcModel, two_classe
 /// How the front is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Mode {
+    /// Exact points; restarts where the kernel is not positive semi-definite.
+    ///
     /// Exact slots; where the kernel is not positive semi-definite, restarts and mixtures look for better minima.
     #[default]
     Hybrid,
+    /// Exact points only.
+    ///
     /// Exact slots only: with such a kernel each is a local minimum.
     Exact,
     /// The paper's evolution.
@@ -413,12 +418,16 @@ impl Learner for ParetoSvc {
         Ok(())
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<ParetoModel> {

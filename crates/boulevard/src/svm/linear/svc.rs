@@ -34,8 +34,8 @@ pub struct LinearSvc {
     /// The hinge ([`LinearLoss::Absolute`]) or its square.
     pub loss: LinearLoss,
     /// What keeps the weights small. L1 goes with the squared loss.
-    /// Files and JSON keep the name of the first format, `regularizer`.
-    #[serde(rename = "regularizer", alias = "regularizer")]
+    /// Files and JSON keep the name of the first format, `regulariser`.
+    #[serde(rename = "regulariser", alias = "regularizer")]
     pub regularizer: Regularizer,
     /// How the bias is treated.
     pub bias: Bias,
@@ -161,6 +161,14 @@ impl Learner for LinearSvc {
             return Err(check::complaint(OWNER, "loss", "the squared hinge with the L1 penalty", "the hinge"));
         }
         Ok(())
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<LinearSvcModel> {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{LinearMachine, WarmStart, describe, report};
 use crate::check;
 use crate::data::Dataset;
+use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
@@ -76,6 +77,14 @@ impl Learner for LinearSvr {
             check::positive("LinearSvr", "bias column", value)?;
         }
         Ok(())
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::Real
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<LinearSvrModel> {

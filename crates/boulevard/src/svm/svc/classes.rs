@@ -19,6 +19,25 @@ pub enum ClassWeight {
     Given(Vec<(String, f64)>),
 }
 
+/// From what users write: `balanced`, `equal`, or factors as in `a=2,b=0.5`.
+impl std::str::FromStr for ClassWeight {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "balanced" => return Ok(Self::Balanced),
+            "equal" => return Ok(Self::Equal),
+            _ => {}
+        }
+        let pair = |part: &str| {
+            let (name, factor) = part.rsplit_once('=').ok_or_else(|| Error::data(format!("`{part}` is not NAME=FACTOR")))?;
+            let factor: f64 = factor.parse().map_err(|_| Error::data(format!("`{factor}` is not a number")))?;
+            Ok((name.to_owned(), factor))
+        };
+        text.split(',').map(pair).collect::<Result<_>>().map(Self::Given)
+    }
+}
+
 /// The rows a fit learns from, with their classes and costs.
 pub(crate) struct Classes {
     /// Rows with a weight above zero.

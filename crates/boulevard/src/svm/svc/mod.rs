@@ -21,7 +21,7 @@ use super::classifier::Classifier;
 use super::learner::{Learner, SolverSettings};
 use super::multiclass::Multiclass;
 use crate::check;
-use crate::data::{Dataset, Matrix};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
@@ -94,12 +94,23 @@ impl Learner for Svc {
         }
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(match &mut self.penalty {
+            Penalty::C(c) => c,
+            Penalty::Nu(nu) => nu,
+        })
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {

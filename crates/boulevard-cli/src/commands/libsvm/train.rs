@@ -3,21 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
+use boulevard::any::{AnyLearner, Plan};
 use boulevard::data::io::{Format, PrecomputedUse, ReadOptions, TargetKind, read_precomputed};
 use boulevard::data::{Categories, Dataset, Target};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::{AnyModel, libsvm_text};
 use boulevard::svm::{ClassWeight, Model, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
+use boulevard::validation::default_folds;
 
-use super::libsvm_words::{self, Choice};
-use super::svm_train_report as lines;
-use crate::args::{LibsvmArgs, MethodName};
-use crate::learner::{Plan, Recipe};
+use super::report as lines;
+use super::words::{self, Choice};
+use crate::args::LibsvmArgs;
 use crate::progress::Watcher;
 use crate::report::number::g;
 use crate::report::print;
-use crate::{Outcome, data, files, folds};
+use crate::{Outcome, data, files};
 
 const USAGE: &str = "\
 Usage: boulevard svm-train [options] training_set_file [model_file]
@@ -68,13 +69,13 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
         files::expect_writable(&request.model)?;
     }
     let data = request.read()?;
-    let plan = request.plan(&data)?;
+    let learner = request.learner(&data)?;
     let watcher = Watcher::new(true);
     let context = Context::default().with_observer(&watcher);
     match request.folds {
-        Some(folds) => cross_validation(&plan, &data, folds, &context)?,
+        Some(folds) => cross_validation(&learner, &data, folds, &context)?,
         None => {
-            let model = train(&plan, &data, request.quiet, &context)?;
+            let model = train(&learner, &data, request.quiet, &context)?;
             libsvm_text::write(&model, &request.model, &libsvm_text::WriteOptions::default())?;
             ensure!(
                 model.report().stop != StopReason::Interrupted,
@@ -88,7 +89,7 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
 
 impl Request {
     fn new(args: &LibsvmArgs) -> Result<Self> {
-        let words = libsvm_words::parse(&args.words, "stdgrcnpmehbwv", "q", USAGE)?;
+        let words = words::parse(&args.words, "stdgrcnpmehbwv", "q", USAGE)?;
         let (data, model) = match &words.files[..] {
             // LIBSVM writes the model beside the user, not beside the data.
             [data] => (data.clone(), PathBuf::from(format!("{}.model", data.file_name().unwrap_or_default().to_string_lossy()))),
@@ -179,7 +180,7 @@ impl Request {
         Ok(data)
     }
 
-    fn plan(&self, data: &Dataset<'_>) -> Result<Plan> {
+    fn learner(&self, data: &Dataset<'_>) -> Result<AnyLearner> {
         let gamma = Gamma::Value(self.gamma.unwrap_or(1.0 / data.x.columns() as f64));
         let kernel = match self.kernel {
             0 => Kernel::Linear,
@@ -196,7 +197,7 @@ impl Request {
                 crate::report::complain(&format!("WARNING: class label {name} specified in weight is not found"));
             }
             let class_weight = if given.is_empty() { ClassWeight::Equal } else { ClassWeight::Given(given) };
-            Recipe::Svc(Svc {
+            AnyLearner::from(Svc {
                 kernel: kernel.clone(),
                 penalty,
                 class_weight,
@@ -205,15 +206,14 @@ impl Request {
                 ..Svc::default()
             })
         };
-        let svr = |tube: Tube| Recipe::Svr(Svr { kernel: kernel.clone(), c: self.c, tube, solver: self.solver });
-        let (method, recipe) = match self.kind {
-            0 => (MethodName::Svc, svc(Penalty::C(self.c))),
-            1 => (MethodName::NuSvc, svc(Penalty::Nu(self.nu))),
-            2 => (MethodName::OneClass, Recipe::OneClass(OneClass { kernel, nu: self.nu, solver: self.solver })),
-            3 => (MethodName::Svr, svr(Tube::Epsilon(self.epsilon))),
-            _ => (MethodName::NuSvr, svr(Tube::Nu(self.nu))),
-        };
-        Ok(Plan { method, recipe, scaling: None })
+        let svr = |tube: Tube| AnyLearner::from(Svr { kernel: kernel.clone(), c: self.c, tube, solver: self.solver });
+        Ok(match self.kind {
+            0 => svc(Penalty::C(self.c)),
+            1 => svc(Penalty::Nu(self.nu)),
+            2 => OneClass { kernel, nu: self.nu, solver: self.solver }.into(),
+            3 => svr(Tube::Epsilon(self.epsilon)),
+            _ => svr(Tube::Nu(self.nu)),
+        })
     }
 }
 
@@ -237,28 +237,24 @@ fn by_appearance(classes: &Categories, path: &Path) -> Result<Categories> {
     Ok(Categories::new(classes.codes().iter().map(|&code| place(code)).collect(), names)?)
 }
 
-fn train(plan: &Plan, data: &Dataset<'_>, quiet: bool, context: &Context<'_>) -> Result<AnyModel> {
-    let model = plan.fit(data, context)?;
+fn train(learner: &AnyLearner, data: &Dataset<'_>, quiet: bool, context: &Context<'_>) -> Result<AnyModel> {
+    let model = learner.fit_in(data, context)?;
     if !quiet {
         print(&lines::text(&model, data)?)?;
     }
     Ok(model)
 }
 
-fn cross_validation(plan: &Plan, data: &Dataset<'_>, count: usize, context: &Context<'_>) -> Result<()> {
+fn cross_validation(learner: &AnyLearner, data: &Dataset<'_>, count: usize, context: &Context<'_>) -> Result<()> {
     let count = count.min(data.len());
-    let mut plan = plan.clone();
-    if let Recipe::Svc(svc) = &mut plan.recipe {
-        svc.calibrate = false;
-    }
-    let splits = data::folds(data, count, 1, 0)?;
-    let results = folds::cross_validate(&plan, data, &splits, context)?;
+    let plan = Plan::from(learner.clone().without_calibration());
+    let results = data::all_folds(&plan, data, &default_folds(data, count, 0)?, context)?;
     match &data.target {
         Target::Real(truth) => {
             let (mut pairs, mut total) = (Vec::with_capacity(data.len()), 0.0);
-            for (split, fold) in splits.iter().zip(&results) {
-                let Target::Real(said) = &fold.predicted else { bail!("a regressor predicts numbers") };
-                for (&row, &value) in split.test.iter().zip(said) {
+            for fold in &results {
+                let Target::Real(said) = &fold.predictions else { bail!("a regressor predicts numbers") };
+                for (&row, &value) in fold.test.iter().zip(said) {
                     total += (value - truth[row]).powi(2);
                     pairs.push((value, truth[row]));
                 }
@@ -271,7 +267,10 @@ fn cross_validation(plan: &Plan, data: &Dataset<'_>, count: usize, context: &Con
         }
         target => {
             // One-class machines have no truth: LIBSVM compares with the file's labels, here the share inside is the answer.
-            let wrong: f64 = splits.iter().zip(&results).map(|(split, fold)| fold.error * split.test.len() as f64).sum();
+            let mut wrong = 0.0;
+            for fold in &results {
+                wrong += fold.loss(data)? * fold.test.len() as f64;
+            }
             let total = target.count().unwrap_or(data.len()) as f64;
             print(&format!("Cross Validation Accuracy = {}%\n", g(100.0 * (total - wrong.round()) / total)))
         }

@@ -17,7 +17,7 @@ pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result
     ensure!(args.learner.c.is_none(), "tune searches --c itself: use --c-grid");
     ensure!(args.learner.rho.is_none() && args.learner.ln_rho.is_none(), "tune searches --rho itself");
     ensure!(args.gamma_grid.is_empty(), "--gamma-grid does not apply to --method select: list its kernels with --kernels");
-    ensure!(plan.scaling.is_none(), "tune --method select works on columns as they are: use `boulevard scale` first");
+    ensure!(plan.work.scaling.is_none(), "tune --method select works on columns as they are: use `boulevard scale` first");
     if let Some(path) = &args.output {
         files::expect_writable(path)?;
     }

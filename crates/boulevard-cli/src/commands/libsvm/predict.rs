@@ -10,8 +10,8 @@ use boulevard::observe::Context;
 use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
 use boulevard::svm::{Answers, Classifier, KernelMachine, Model, SvcModel, couple};
 
-use super::libsvm_words;
-use super::svm_train_report::squared_correlation;
+use super::report::squared_correlation;
+use super::words;
 use crate::args::LibsvmArgs;
 use crate::model::{load, load_for};
 use crate::report::number::{g, general};
@@ -30,7 +30,7 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
         print(USAGE)?;
         return Ok(Outcome::Done);
     }
-    let words = libsvm_words::parse(&args.words, "b", "q", USAGE)?;
+    let words = words::parse(&args.words, "b", "q", USAGE)?;
     let (mut probability, mut quiet) = (false, false);
     for choice in &words.options {
         match choice.letter {

@@ -1,21 +1,25 @@
 //! `boulevard tune`: a grid over C (or nu) and gamma, judged by cross-validation; the best is fitted on all rows.
 
+mod select;
+
 use anyhow::{Result, bail, ensure};
+use boulevard::Error;
+use boulevard::any::{AnyLearner, Plan as Work};
+use boulevard::data::io::TargetKind;
 use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Scaler, Target};
-use boulevard::kernel::{Gamma, Kernel};
+use boulevard::kernel::Gamma;
 use boulevard::methods::multi_sample::SetSearch;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
 use boulevard::svm::{Penalty, Svc};
-use boulevard::validation::{GridPoint, GridSearch, Score};
+use boulevard::validation::{GridPoint, GridSearch, Score, cross_validate, default_folds, loss_name};
 use serde_json::json;
 
 use crate::Outcome;
 use crate::args::{MethodName, TuneArgs};
-use crate::folds::{cross_validate, error_name};
-use crate::learner::{Plan, Recipe};
+use crate::learner::Plan;
 use crate::progress::{Silent, Watcher};
 use crate::report::table::Table;
 use crate::report::{complain, number, print, print_json};
@@ -30,10 +34,10 @@ struct Cell {
 
 pub fn run(args: &TuneArgs) -> Result<Outcome> {
     let plan = Plan::new(args.method, &args.learner)?;
-    if let Recipe::Select { learner, .. } = &plan.recipe {
-        return super::tune_select::run(args, &plan, learner);
+    if let AnyLearner::MultiTaskSelection(learner) = plan.learner() {
+        return select::run(args, &plan, learner);
     }
-    ensure!(args.method != MethodName::OneClass, "--method one-class has no error to tune by: its data have no labels");
+    ensure!(plan.target() != TargetKind::None, "--method one-class has no error to tune by: its data have no labels");
     ensure!(args.method != MethodName::Boost, "--method boost chooses its widths and rounds itself: compare values of --c with evaluate");
     ensure!(args.method != MethodName::Pareto, "--method pareto computes every C at once: compare kernels with evaluate");
     ensure!(args.learner.c.is_none() && args.learner.nu.is_none(), "tune searches --c and --nu itself: use --c-grid");
@@ -44,44 +48,51 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
         files::expect_writable(path)?;
     }
     let data = data::read_for(&plan, &args.data, &args.read)?;
-    let prices = prices(args);
+    let prices = prices(args, &plan);
     let gammas = gammas(args, &plan, &data)?;
-    let splits = data::folds(&data, args.folds, 1, args.learner.seed)?;
+    let splits = default_folds(&data, args.folds, args.learner.seed)?;
     let points: Vec<(f64, Option<f64>)> = gammas.iter().flat_map(|&gamma| prices.iter().map(move |&price| (price, gamma))).collect();
-    let plans: Vec<Plan> = points.iter().map(|&(price, gamma)| at(&plan, price, gamma)).collect();
+    let plans: Vec<Work> = points.iter().map(|&(price, gamma)| at(&plan.work, price, gamma)).collect();
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let judged = match shared_search(&plan, &prices, &gammas, &data, &splits, &context) {
+    let judged = match shared_search(&plan.work, &prices, &gammas, &data, &splits, &context) {
         Some(judged) => judged,
         None => search(&plans, &data, &splits, &context),
     };
     watcher.finish();
     let cells: Vec<Cell> = points.iter().zip(judged?).map(|(&(price, gamma), errors)| Cell { price, gamma, errors }).collect();
+    let out_of_time = context.deadline.is_some_and(|end| std::time::Instant::now() >= end);
+    let missing = cells.iter().filter(|cell| cell.errors.is_empty()).count();
     let Some(best) = best(&cells, prices.len(), gammas.len()) else {
+        ensure!(!out_of_time, "none of the {} points of the grid was finished within --max-time", cells.len());
         bail!("no point of the grid could be fitted: nu may be too large for these class sizes")
     };
-    let fitted = at(&plan, best.price, best.gamma).fit(&data, &args.run.context(&watcher))?;
+    if out_of_time && missing > 0 && !args.run.quiet {
+        complain(&format!("warning: {missing} of {} points of the grid were not finished within --max-time", cells.len()));
+    }
+    // The fit of the best point has a time of its own.
+    let fitted = at(&plan.work, best.price, best.gamma).fit_in(&data, &args.run.context(&watcher))?;
     if let Some(path) = &args.output {
         fitted.save(path)?;
     }
-    let price = price_name(args.method);
+    let price = price_name(&plan);
     if args.run.json {
         let rows: Vec<_> =
             cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
         print_json(&json!({
-            "error": error_name(&data.target), "grid": rows, "best": { price: best.price, "gamma": best.gamma, "mean": mean(&best.errors) },
-            "model": args.output, "fit": fitted.to_json(),
+            "error": loss_name(&data.target), "grid": rows, "best": { price: best.price, "gamma": best.gamma, "mean": mean(&best.errors) },
+            "finished": cells.len() - missing, "model": args.output, "fit": fitted.to_json(),
         }))?;
         return Ok(Outcome::Done);
     }
-    let mut text = format!("{} ({}), {} folds, {}\n\n", args.data.display(), data::in_words(&data), args.folds, error_name(&data.target));
+    let mut text = format!("{} ({}), {} folds, {}\n\n", args.data.display(), data::in_words(&data), args.folds, loss_name(&data.target));
     text.push_str(&table(&cells, &prices, &gammas, price, &data.target));
     let gamma = best.gamma.map_or(String::new(), |gamma| format!(" --gamma {}", number::g(gamma)));
     let (middle, spread) = (show(&data.target, mean(&best.errors)), show(&data.target, standard_deviation(&best.errors)));
     text.push_str(&format!(
         "\nbest: --{price} {}{gamma}, {} {middle} (sd over folds {spread})\n",
         number::g(best.price),
-        error_name(&data.target)
+        loss_name(&data.target)
     ));
     match &args.output {
         Some(path) => text.push_str(&format!("model fitted on all rows and saved to {}\n", path.display())),
@@ -102,8 +113,8 @@ fn best(cells: &[Cell], columns: usize, rows: usize) -> Option<&Cell> {
     fitted.min_by(|&a, &b| key(a).partial_cmp(&key(b)).expect("errors are numbers")).map(|place| &cells[place])
 }
 
-fn price_name(method: MethodName) -> &'static str {
-    if method == MethodName::NuSvc { "nu" } else { "c" }
+fn price_name(plan: &Plan) -> &'static str {
+    if plan.named().name == "nu_svc" { "nu" } else { "c" }
 }
 
 fn mean_or_null(errors: &[f64]) -> Option<f64> {
@@ -114,56 +125,40 @@ fn show(target: &Target, value: f64) -> String {
     if matches!(target, Target::Real(_)) { number::g(value) } else { number::percent(value) }
 }
 
-fn prices(args: &TuneArgs) -> Vec<f64> {
-    match (args.c_grid.is_empty(), args.method) {
+fn prices(args: &TuneArgs, plan: &Plan) -> Vec<f64> {
+    match (args.c_grid.is_empty(), price_name(plan)) {
         (false, _) => args.c_grid.clone(),
-        (true, MethodName::NuSvc) => vec![0.05, 0.1, 0.2, 0.3, 0.5, 0.7],
+        (true, "nu") => vec![0.05, 0.1, 0.2, 0.3, 0.5, 0.7],
         (true, _) => (-1..=4).map(|power| 4f64.powi(power)).collect(),
     }
 }
 
 fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option<f64>>> {
-    if plan.kernel().gamma().is_none() {
+    let Some(kernel) = plan.learner().kernel().filter(|kernel| kernel.gamma().is_some()) else {
         ensure!(args.gamma_grid.is_empty(), "--gamma-grid does not apply to this kernel: it has no gamma");
         return Ok(vec![None]);
-    }
+    };
     if !args.gamma_grid.is_empty() {
         return Ok(args.gamma_grid.iter().copied().map(Some).collect());
     }
     // The rule is asked about the columns that the machine will see.
-    let scaled = match plan.scaling {
-        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.table(&data.x)?),
+    let scaled = match plan.work.scaling {
+        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.apply_to(&data.x)?),
         None => None,
     };
-    let resolved = plan.kernel().resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;
+    let resolved = kernel.resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;
     let center = resolved.gamma().and_then(Gamma::value).unwrap_or(1.0);
     Ok((-3..=2).map(|power| Some(center * 4f64.powi(power))).collect())
 }
 
 /// The plan at one point of the grid.
-fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
+fn at(plan: &Work, price: f64, gamma: Option<f64>) -> Work {
     let mut plan = plan.clone();
-    match &mut plan.recipe {
-        Recipe::Svc(svc) => match &mut svc.penalty {
-            Penalty::C(c) => *c = price,
-            Penalty::Nu(nu) => *nu = price,
-        },
-        Recipe::Svr(svr) => svr.c = price,
-        Recipe::OneClass(one) => one.nu = price,
-        Recipe::Select { learner, .. } => learner.c = price,
-        // A front has no price, and `run` refuses it.
-        Recipe::Pareto(_) => {}
-        Recipe::Gather(gather) => gather.c = price,
-        Recipe::LinearSvc(svc) => svc.c = price,
-        Recipe::LinearSvr(svr) => svr.c = price,
-        Recipe::Boosted(boosted) => boosted.c = price,
-        Recipe::Induce(induce) => induce.c = price,
+    if let Some(place) = plan.learner.price_mut() {
+        *place = price;
     }
-    if let Some(gamma) = gamma {
-        let kernel = plan.kernel().clone().with_gamma(gamma);
-        if let Some(place) = plan.kernel_mut() {
-            *place = kernel;
-        }
+    if let (Some(gamma), Some(kernel)) = (gamma, plan.learner.kernel_mut()) {
+        *kernel = kernel.clone().with_gamma(gamma);
     }
     plan
 }
@@ -171,30 +166,30 @@ fn at(plan: &Plan, price: f64, gamma: Option<f64>) -> Plan {
 /// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling inside folds and no nu-SVC:
 /// `None` then.
 fn shared_search(
-    plan: &Plan,
+    plan: &Work,
     prices: &[f64],
     gammas: &[Option<f64>],
     data: &Dataset<'_>,
     splits: &[Split],
     context: &Context<'_>,
 ) -> Option<Result<Vec<Vec<f64>>>> {
-    if plan.scaling.is_some() || *plan.kernel() == Kernel::Precomputed {
+    if plan.scaling.is_some() || plan.learner.is_precomputed() {
         return None;
     }
-    if let Recipe::Gather(gather) = &plan.recipe {
+    if let AnyLearner::MultiSample(gather) = &plan.learner {
         let gamma = gammas.iter().flatten().copied().collect();
         let search = SetSearch { c: prices.to_vec(), gamma, folds: splits.len(), seed: gather.seed };
         let points = gather.search(data, &search, context).map_err(anyhow::Error::from);
         return Some(points.map(|points| points.into_iter().map(|point| point.errors).collect()));
     }
     let grid = GridSearch { c: prices.to_vec(), gamma: gammas.iter().flatten().copied().collect(), refit: false, ..GridSearch::default() };
-    let found = match &plan.recipe {
-        Recipe::Svc(svc) if matches!(svc.penalty, Penalty::C(_)) => {
+    let found = match &plan.learner {
+        AnyLearner::Svc(svc) if matches!(svc.penalty, Penalty::C(_)) => {
             let grid = GridSearch { score: Some(Score::Accuracy), ..grid };
             let plain = Svc { calibrate: false, ..svc.clone() };
             grid.svc_on(&plain, data, splits, context).map(|found| (found.points, found.stop))
         }
-        Recipe::Svr(svr) => {
+        AnyLearner::Svr(svr) => {
             let grid = GridSearch { score: Some(Score::Rmse), ..grid };
             grid.svr_on(svr, data, splits, context).map(|found| (found.points, found.stop))
         }
@@ -216,29 +211,21 @@ fn shared_search(
     Some(found.map_err(Into::into).and_then(sorted))
 }
 
-/// Errors by plan and fold, every point on its own. A nu that the class sizes do not allow gives no errors; any other failure ends the search.
-fn search(plans: &[Plan], data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<Vec<f64>>> {
-    // Calibration does not change the decisions that are judged here.
-    let plain = |plan: &Plan| {
-        let mut plan = plan.clone();
-        match &mut plan.recipe {
-            Recipe::Svc(svc) => svc.calibrate = false,
-            Recipe::Gather(gather) => gather.calibrate = false,
-            Recipe::LinearSvc(svc) => svc.calibrate = false,
-            Recipe::Induce(induce) => induce.calibrate = false,
-            _ => {}
-        }
-        plan
-    };
+/// Errors by plan and fold, every point on its own. A nu that the class sizes do not allow gives no errors, and neither does a point that
+/// the time limit cut short; any other failure ends the search.
+fn search(plans: &[Work], data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<Vec<f64>>> {
     let quiet = context.with_threads(1).with_observer(&Silent);
     let results = parallel::map(context.threads, plans.len(), |i| {
         if context.step("tune", i, plans.len()) == Some(StopReason::Interrupted) {
             bail!("interrupted");
         }
-        match cross_validate(&plain(&plans[i]), data, splits, &quiet) {
-            Ok(folds) => Ok(folds.iter().map(|fold| fold.error).collect()),
-            Err(error) if error.to_string().contains("parameter `nu`") => Ok(Vec::new()),
-            Err(error) => Err(error),
+        // Calibration does not change the decisions that are judged here.
+        match cross_validate(&plans[i].without_calibration(), data, splits, &quiet) {
+            Ok(found) if found.stop == StopReason::Interrupted => bail!("interrupted"),
+            Ok(found) if found.folds.len() < splits.len() => Ok(Vec::new()),
+            Ok(found) => Ok(found.losses(data)?),
+            Err(Error::Parameter { name: "nu", .. }) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
         }
     });
     results.into_iter().collect()

@@ -1,0 +1,177 @@
+//! A learner of any kind: one list, and everything that is done with a learner whose kind is known only at run time.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::AnyModel;
+use crate::data::Dataset;
+use crate::data::io::TargetKind;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::methods::boosted::BoostedSvc;
+use crate::methods::feature_induction::FeatureInduction;
+use crate::methods::multi_sample::MultiSample;
+use crate::methods::multitask_selection::MultiTaskSelection;
+use crate::methods::pareto::ParetoSvc;
+use crate::observe::Context;
+use crate::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
+
+/// Makes [`AnyLearner`] from one list. A new kind is one line.
+macro_rules! any_learner {
+    ($($(#[$doc:meta])* $variant:ident($learner:ident) $kind:literal,)+) => {
+        /// A learner of any kind with its parameters. As JSON it is the parameters with the kind under `kind`.
+        // One learner at a time is held: boxes would only make it harder to use.
+        #[allow(clippy::large_enum_variant)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum AnyLearner {
+            $($(#[$doc])* #[serde(rename = $kind)] $variant($learner),)+
+        }
+
+        impl AnyLearner {
+            /// All kinds: the same words as those of the models they make.
+            pub const KINDS: &'static [&'static str] = &[$($kind),+];
+
+            /// Its kind.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $kind,)+
+                }
+            }
+
+            /// The learner of a kind with default parameters.
+            pub fn of_kind(kind: &str) -> Result<Self> {
+                match kind {
+                    $($kind => Ok(Self::$variant($learner::default())),)+
+                    other => Err(unknown(other)),
+                }
+            }
+
+            /// The learner of a kind with these parameters; those that are missing have their defaults.
+            pub(super) fn read(kind: &str, parameters: Value) -> Result<serde_json::Result<Self>> {
+                match kind {
+                    $($kind => Ok(serde_json::from_value(parameters).map(Self::$variant)),)+
+                    other => Err(unknown(other)),
+                }
+            }
+
+            /// Its parameters as JSON, without the kind.
+            pub fn parameters(&self) -> Value {
+                match self {
+                    $(Self::$variant(learner) => serde_json::to_value(learner),)+
+                }
+                .expect("parameters are plain data")
+            }
+
+            /// Checks the parameters alone.
+            pub fn validate(&self) -> Result<()> {
+                match self {
+                    $(Self::$variant(learner) => learner.validate(),)+
+                }
+            }
+
+            /// Learns from `data`.
+            pub fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<AnyModel> {
+                match self {
+                    $(Self::$variant(learner) => learner.fit_in(data, context).map(AnyModel::from),)+
+                }
+            }
+
+            /// How the label of a file is to be read: see [`Learner::target`].
+            pub fn target(&self) -> TargetKind {
+                match self {
+                    $(Self::$variant(learner) => learner.target(),)+
+                }
+            }
+
+            /// The kernel of the rows it is given: see [`Learner::kernel`].
+            pub fn kernel(&self) -> Option<&Kernel> {
+                match self {
+                    $(Self::$variant(learner) => learner.kernel(),)+
+                }
+            }
+
+            /// The same, to be changed.
+            pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+                match self {
+                    $(Self::$variant(learner) => learner.kernel_mut(),)+
+                }
+            }
+
+            /// The price of errors: see [`Learner::price_mut`].
+            pub fn price_mut(&mut self) -> Option<&mut f64> {
+                match self {
+                    $(Self::$variant(learner) => learner.price_mut(),)+
+                }
+            }
+
+            /// Whether probabilities are fitted with the model: see [`Learner::calibrate_mut`].
+            pub fn calibrate_mut(&mut self) -> Option<&mut bool> {
+                match self {
+                    $(Self::$variant(learner) => learner.calibrate_mut(),)+
+                }
+            }
+        }
+
+        $(
+            impl From<$learner> for AnyLearner {
+                fn from(learner: $learner) -> Self {
+                    Self::$variant(learner)
+                }
+            }
+        )+
+    };
+}
+
+any_learner! {
+    /// A classifier.
+    Svc(Svc) "svc",
+    /// A regressor.
+    Svr(Svr) "svr",
+    /// A one-class machine.
+    OneClass(OneClass) "one_class",
+    /// A linear classifier.
+    LinearSvc(LinearSvc) "linear_svc",
+    /// A linear regressor.
+    LinearSvr(LinearSvr) "linear_svr",
+    /// A classifier of sets of samples.
+    MultiSample(MultiSample) "multi_sample",
+    /// A linear machine with induced rules.
+    FeatureInduction(FeatureInduction) "feature_induction",
+    /// Multi-task feature or kernel selection.
+    MultiTaskSelection(MultiTaskSelection) "multitask_selection",
+    /// A boosted classifier.
+    Boosted(BoostedSvc) "boosted",
+    /// A front of classifiers.
+    Pareto(ParetoSvc) "pareto",
+}
+
+fn unknown(kind: &str) -> Error {
+    Error::data(format!("learners of kind `{}` are unknown here; known are {}", kind.escape_debug(), AnyLearner::KINDS.join(", ")))
+}
+
+impl AnyLearner {
+    /// The learner of a kind with parameters as JSON; those that are missing have their defaults.
+    pub fn from_json(kind: &str, json: &str) -> Result<Self> {
+        let unclear = |error: serde_json::Error| Error::data(format!("parameters of {kind}: {error}"));
+        Self::read(kind, serde_json::from_str(json).map_err(unclear)?)?.map_err(unclear)
+    }
+
+    /// The same without probabilities: they cost fits and change no decision.
+    pub fn without_calibration(mut self) -> Self {
+        if let Some(calibrate) = self.calibrate_mut() {
+            *calibrate = false;
+        }
+        self
+    }
+
+    /// Whether even small tables mean many fits: worth a thread of its own where fits can be interrupted.
+    pub fn makes_many_fits(&self) -> bool {
+        matches!(self, Self::Boosted(_) | Self::Pareto(_) | Self::MultiSample(_))
+    }
+
+    /// Whether tables hold kernel values instead of features.
+    pub fn is_precomputed(&self) -> bool {
+        self.kernel() == Some(&Kernel::Precomputed)
+    }
+}
