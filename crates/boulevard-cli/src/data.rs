@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use boulevard::any::Plan as Work;
 use boulevard::data::io::{PrecomputedUse, TargetKind, read_precomputed};
 use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Target};
 use boulevard::observe::{Context, StopReason};
+use boulevard::svm::Learner;
 use boulevard::validation::{FoldResult, cross_validate};
 
 use crate::args::DataArgs;
@@ -39,8 +39,8 @@ pub fn read(path: &Path, args: &DataArgs, target: TargetKind) -> Result<Dataset<
 }
 
 /// Every fold's result; work that was interrupted has none.
-pub fn all_folds(plan: &Work, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<FoldResult>> {
-    let found = cross_validate(plan, data, splits, context)?;
+pub fn all_folds<L: Learner + Sync>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<FoldResult>> {
+    let found = cross_validate(learner, data, splits, context)?;
     ensure!(found.stop != StopReason::Interrupted, "interrupted");
     Ok(found.folds)
 }

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use boulevard::any::AnyLearner;
+use boulevard::any::{AnyLearner, AnyModel};
 use boulevard::data::generate::{self, Clusters};
 use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
@@ -18,8 +18,7 @@ use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
-use boulevard::svm::{ClassWeight, Model, OneClass, Penalty, Svc, Svr, Tube};
+use boulevard::svm::{ClassWeight, Learner, Model, OneClass, Penalty, Svc, Svr, Tube};
 use boulevard::validation::loss;
 use serde_json::json;
 

@@ -39,7 +39,7 @@ pub fn run(args: &ScaleArgs) -> Result<Outcome> {
     // A sparse file that ends early has zeros in the columns beyond, and those are scaled as well.
     let columns = ranges.columns().max(width);
     let x = if columns > width { widen(&data, columns)? } else { data.x.clone() };
-    data.x = ranges.scaler(columns)?.apply_to(&x)?;
+    data.x = ranges.scaler(columns)?.table(&x)?;
     if let (Some(range), Target::Real(values)) = (&ranges.target, &mut data.target) {
         values.iter_mut().for_each(|value| *value = range.transform(*value));
     }

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use boulevard::any::{METHODS, Method};
 use boulevard::kernel::Kernel;
+use boulevard::svm::Learner;
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 

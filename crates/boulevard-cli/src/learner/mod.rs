@@ -5,12 +5,12 @@
 mod flags;
 
 use anyhow::{Result, bail, ensure};
-use boulevard::any::{AnyLearner, Method, Plan as Work};
+use boulevard::any::{AnyLearner, AnyModel, Method, Plan as Work};
 use boulevard::data::io::TargetKind;
 use boulevard::data::{Dataset, Scaling};
 use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
+use boulevard::svm::Learner;
 use serde_json::{Map, Value};
 
 use crate::args::{LearnerArgs, MethodName, ScaleName, kernel_word};

@@ -62,51 +62,54 @@ macro_rules! any_learner {
                 }
                 .expect("parameters are plain data")
             }
+        }
 
-            /// Checks the parameters alone.
-            pub fn validate(&self) -> Result<()> {
+        impl Learner for AnyLearner {
+            type Model = AnyModel;
+
+            fn validate(&self) -> Result<()> {
                 match self {
                     $(Self::$variant(learner) => learner.validate(),)+
                 }
             }
 
-            /// Learns from `data`.
-            pub fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<AnyModel> {
+            fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<AnyModel> {
                 match self {
                     $(Self::$variant(learner) => learner.fit_in(data, context).map(AnyModel::from),)+
                 }
             }
 
-            /// How the label of a file is to be read: see [`Learner::target`].
-            pub fn target(&self) -> TargetKind {
+            fn target(&self) -> TargetKind {
                 match self {
                     $(Self::$variant(learner) => learner.target(),)+
                 }
             }
 
-            /// The kernel of the rows it is given: see [`Learner::kernel`].
-            pub fn kernel(&self) -> Option<&Kernel> {
+            fn kernel(&self) -> Option<&Kernel> {
                 match self {
                     $(Self::$variant(learner) => learner.kernel(),)+
                 }
             }
 
-            /// The same, to be changed.
-            pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+            fn kernel_mut(&mut self) -> Option<&mut Kernel> {
                 match self {
                     $(Self::$variant(learner) => learner.kernel_mut(),)+
                 }
             }
 
-            /// The price of errors: see [`Learner::price_mut`].
-            pub fn price_mut(&mut self) -> Option<&mut f64> {
+            fn price_mut(&mut self) -> Option<&mut f64> {
                 match self {
                     $(Self::$variant(learner) => learner.price_mut(),)+
                 }
             }
 
-            /// Whether probabilities are fitted with the model: see [`Learner::calibrate_mut`].
-            pub fn calibrate_mut(&mut self) -> Option<&mut bool> {
+            fn no_search(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant(learner) => learner.no_search(),)+
+                }
+            }
+
+            fn calibrate_mut(&mut self) -> Option<&mut bool> {
                 match self {
                     $(Self::$variant(learner) => learner.calibrate_mut(),)+
                 }

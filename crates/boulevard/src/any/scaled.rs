@@ -34,7 +34,7 @@ impl ScaledModel {
 
     /// The table as the model wants it. A sparse one whose zeros move becomes dense: the user asked for it.
     pub fn prepare(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
-        self.scaler.apply_to(x)
+        self.scaler.table(x)
     }
 }
 

@@ -2,12 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{AnyLearner, METHODS, Method};
+use super::{AnyLearner, AnyModel, METHODS, Method};
 use crate::data::generate;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::persist::AnyModel;
-use crate::svm::{Penalty, Svc};
+use crate::svm::{Learner, Penalty, Svc};
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
@@ -75,7 +74,6 @@ fn a_learner_of_any_kind_is_the_learner_itself() {
     let same = Svc { kernel: Kernel::rbf(0.5), penalty: Penalty::C(3.0), calibrate: false, ..svc };
     assert_eq!(learner, AnyLearner::from(same.clone()));
     let AnyModel::Svc(model) = learner.fit_in(&data, &Context::default()).unwrap() else { panic!("a classifier") };
-    use crate::svm::Learner;
     assert_eq!(model.machine, same.fit(&data).unwrap().machine);
     for method in METHODS {
         assert_eq!(method.learner().target(), method.learner().clone().target());

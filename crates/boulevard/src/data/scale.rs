@@ -118,14 +118,14 @@ impl Scaler {
         (0..self.columns()).all(|column| self.apply(column, 0.0) == 0.0)
     }
 
+    /// [`Scaler::transform`], where a sparse table whose zeros move becomes dense.
+    pub fn table(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
+        if x.is_sparse() && !self.keeps_zeros() { self.transform(&x.to_dense()) } else { self.transform(x) }
+    }
+
     /// The scaled table, of the same kind and precision. Values outside the fitted range go outside the target range.
     pub fn transform(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
         self.map_table(x, "scaled", |scaler, column, value| scaler.apply(column, value))
-    }
-
-    /// [`Scaler::transform`] for whoever wants the result at any price: a sparse table whose zeros move becomes dense.
-    pub fn apply_to(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
-        if x.is_sparse() && !self.keeps_zeros() { self.transform(&x.to_dense()) } else { self.transform(x) }
     }
 
     /// The original values of a scaled table. Columns that were constant get their constant back.

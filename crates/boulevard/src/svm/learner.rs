@@ -49,6 +49,11 @@ pub trait Learner {
         None
     }
 
+    /// Why a search over prices and widths makes no sense for it, if it does not, as the end of a sentence that begins with its name.
+    fn no_search(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The part of `data` to learn from when only `rows` may be used, as in cross-validation. For a precomputed kernel it has the same
     /// rows and columns.
     fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {

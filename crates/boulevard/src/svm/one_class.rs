@@ -65,6 +65,10 @@ impl Learner for OneClass {
         TargetKind::None
     }
 
+    fn no_search(&self) -> Option<&'static str> {
+        Some("has no error to tune by: its data have no labels")
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<OneClassModel> {
         let start = Instant::now();
         self.validate()?;

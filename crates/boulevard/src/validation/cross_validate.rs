@@ -1,16 +1,15 @@
-//! Cross-validation of any candidate.
+//! Cross-validation of any learner.
 
-use super::candidate::{Answer, Candidate};
 use super::loss::loss;
 use super::score::Score;
 use super::share::{Counter, share};
 use crate::data::split::Split;
-use crate::data::{Dataset, Target};
+use crate::data::{Categories, Dataset, Sets, Target};
 use crate::error::{Error, Result};
 use crate::metrics::comparison;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::FitReport;
+use crate::svm::{Answers, FitReport, Learner, Model, Rows};
 
 /// One fold: what a model that did not see the test rows said about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +22,7 @@ pub struct FoldResult {
     pub predictions: Target,
     /// Their class probabilities, row-major, where the model has them.
     pub probabilities: Option<Vec<f64>>,
-    /// Share of wrong decisions, for models that decide about sets of rows.
+    /// Share of wrong decisions, for models that decide about sets of rows; every row then has the prediction of its set.
     pub set_error: Option<f64>,
     /// How the fit went.
     pub report: FitReport,
@@ -38,16 +37,14 @@ pub struct CrossValidation {
     pub stop: StopReason,
 }
 
-/// Fits `candidate` on the training part of every split and predicts the test part. Folds of small tables run side by side.
+/// Fits `learner` on the training part of every split and predicts the test part. Folds of small tables run side by side.
 ///
 /// A time limit or an interruption ends the work early with the folds that are finished.
-pub fn cross_validate<C: Candidate + ?Sized>(
-    candidate: &C,
-    data: &Dataset<'_>,
-    splits: &[Split],
-    context: &Context<'_>,
-) -> Result<CrossValidation> {
-    candidate.check()?;
+pub fn cross_validate<L>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<CrossValidation>
+where
+    L: Learner + Sync,
+{
+    learner.validate()?;
     data.validate()?;
     check_splits(splits, data.len())?;
     let counter = Counter::new(context, "cross-validate", splits.len());
@@ -56,11 +53,13 @@ pub fn cross_validate<C: Candidate + ?Sized>(
         if !counter.go_on() {
             return Ok(None);
         }
-        let Answer { predictions, probabilities, set_error, report } = candidate.answer(data, &splits[k], &inner)?;
-        if !counter.finish(report.stop) {
+        let split = &splits[k];
+        let model = learner.fit_in(&learner.training_part(data, &split.train), &inner)?;
+        if !counter.finish(model.report().stop) {
             return Ok(None);
         }
-        Ok(Some(FoldResult { split: k, test: splits[k].test.clone(), predictions, probabilities, set_error, report }))
+        let test = Dataset { x: learner.test_part(data, &split.train, &split.test), ..data.select(&split.test) };
+        judge(&model, k, split.test.clone(), &test, &inner).map(Some)
     });
     let mut folds = Vec::with_capacity(splits.len());
     for result in results {
@@ -68,6 +67,35 @@ pub fn cross_validate<C: Candidate + ?Sized>(
     }
     let stop = folds.iter().fold(counter.reason(), |worst, fold| worst.worst(fold.report.stop));
     Ok(CrossValidation { folds, stop })
+}
+
+/// What a model says about the rows `test` of a fold.
+fn judge<M: Model>(model: &M, split: usize, rows: Vec<usize>, test: &Dataset<'_>, context: &Context<'_>) -> Result<FoldResult> {
+    let sets = model.judged_sets(test)?;
+    let decisions = model.decide(&Rows { x: &test.x, sets: sets.as_ref(), tasks: test.tasks.as_ref() }, context)?;
+    let said: Target = model.predictions_from(&decisions)?.into();
+    let (predictions, set_error) = match sets {
+        Some(sets) => by_sets(&said, &sets, test)?,
+        None => (said, None),
+    };
+    let has_classes = set_error.is_none() && matches!(model.answers(), Answers::Classes(_)) && model.has_probabilities();
+    let probabilities = if has_classes { model.probabilities_from(&decisions)? } else { None };
+    Ok(FoldResult { split, test: rows, predictions, probabilities, set_error, report: *model.report() })
+}
+
+/// Predictions of sets as predictions of their rows, and the share of sets that are wrong.
+fn by_sets(said: &Target, sets: &Sets, test: &Dataset<'_>) -> Result<(Target, Option<f64>)> {
+    let classes = test.expect_classes()?;
+    let truth = sets.shared_classes(classes)?;
+    let Target::Classes(said) = said else { return Err(Error::data("sets are decided about by classes")) };
+    // Codes of the table and of the model may differ: a fold may lack a class.
+    let wrong = |set: usize| said.names()[said.codes()[set] as usize] != classes.names()[truth[set] as usize];
+    let error = (0..sets.len()).filter(|&set| wrong(set)).count() as f64 / sets.len().max(1) as f64;
+    let mut codes = vec![0; test.len()];
+    for set in 0..sets.len() {
+        sets.rows(set).iter().for_each(|&row| codes[row as usize] = said.codes()[set]);
+    }
+    Ok((Target::Classes(Categories::new(codes, said.names().to_vec())?), Some(error)))
 }
 
 /// Fails unless every split has rows on both sides, all of them exist, and none is on both sides.

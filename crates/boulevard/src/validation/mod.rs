@@ -1,6 +1,6 @@
 //! How well a learner does on samples it has not seen, and which parameters do best.
 //!
-//! [`cross_validate`] works for every learner and every [`Candidate`]. [`GridSearch`] looks for the parameters of [`crate::svm::Svc`] and [`crate::svm::Svr`] and
+//! [`cross_validate`] works for every learner, [`crate::any::Plan`]s among them. [`GridSearch`] looks for the parameters of [`crate::svm::Svc`] and [`crate::svm::Svr`] and
 //! shares kernel rows over folds, values of C and pairs of classes.
 //!
 //! ```
@@ -22,7 +22,6 @@
 //! # Ok::<(), boulevard::Error>(())
 //! ```
 
-mod candidate;
 mod cross_validate;
 mod folds;
 mod grid_classes;
@@ -37,7 +36,6 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-pub use candidate::{Answer, Candidate};
 pub use cross_validate::{CrossValidation, FoldResult, cross_validate};
 pub use folds::default_folds;
 pub use grid_search::GridSearch;

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use boulevard::any::{AnyLearner, Plan};
+use boulevard::any::AnyLearner;
 use boulevard::data::io::{Format, PrecomputedUse, ReadOptions, TargetKind, read_precomputed};
 use boulevard::data::{Categories, Dataset, Target};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::{AnyModel, libsvm_text};
-use boulevard::svm::{ClassWeight, Model, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
+use boulevard::svm::{ClassWeight, Learner, Model, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 use boulevard::validation::default_folds;
 
 use super::report as lines;
@@ -247,8 +247,8 @@ fn train(learner: &AnyLearner, data: &Dataset<'_>, quiet: bool, context: &Contex
 
 fn cross_validation(learner: &AnyLearner, data: &Dataset<'_>, count: usize, context: &Context<'_>) -> Result<()> {
     let count = count.min(data.len());
-    let plan = Plan::from(learner.clone().without_calibration());
-    let results = data::all_folds(&plan, data, &default_folds(data, count, 0)?, context)?;
+    let plain = learner.clone().without_calibration();
+    let results = data::all_folds(&plain, data, &default_folds(data, count, 0)?, context)?;
     match &data.target {
         Target::Real(truth) => {
             let (mut pairs, mut total) = (Vec::with_capacity(data.len()), 0.0);

@@ -5,7 +5,6 @@ mod select;
 use anyhow::{Result, bail, ensure};
 use boulevard::Error;
 use boulevard::any::{AnyLearner, Plan as Work};
-use boulevard::data::io::TargetKind;
 use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Scaler, Target};
 use boulevard::kernel::Gamma;
@@ -13,12 +12,12 @@ use boulevard::methods::multi_sample::SetSearch;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::parallel;
-use boulevard::svm::{Penalty, Svc};
+use boulevard::svm::{Learner, Penalty, Svc};
 use boulevard::validation::{GridPoint, GridSearch, Score, cross_validate, default_folds, loss_name};
 use serde_json::json;
 
 use crate::Outcome;
-use crate::args::{MethodName, TuneArgs};
+use crate::args::TuneArgs;
 use crate::learner::Plan;
 use crate::progress::{Silent, Watcher};
 use crate::report::table::Table;
@@ -37,9 +36,9 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     if let AnyLearner::MultiTaskSelection(learner) = plan.learner() {
         return select::run(args, &plan, learner);
     }
-    ensure!(plan.target() != TargetKind::None, "--method one-class has no error to tune by: its data have no labels");
-    ensure!(args.method != MethodName::Boost, "--method boost chooses its widths and rounds itself: compare values of --c with evaluate");
-    ensure!(args.method != MethodName::Pareto, "--method pareto computes every C at once: compare kernels with evaluate");
+    if let Some(reason) = plan.learner().no_search() {
+        bail!("--method {} {reason}", args.method.text());
+    }
     ensure!(args.learner.c.is_none() && args.learner.nu.is_none(), "tune searches --c and --nu itself: use --c-grid");
     ensure!(args.learner.gamma.is_none(), "tune searches --gamma itself: use --gamma-grid");
     ensure!(args.gamma_grid.iter().all(|gamma| gamma.is_finite() && *gamma >= 0.0), "--gamma-grid must hold numbers that are not negative");
@@ -143,7 +142,7 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
     }
     // The rule is asked about the columns that the machine will see.
     let scaled = match plan.work.scaling {
-        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.apply_to(&data.x)?),
+        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.table(&data.x)?),
         None => None,
     };
     let resolved = kernel.resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;

@@ -312,6 +312,10 @@ impl Learner for BoostedSvc {
         Some(&mut self.calibrate)
     }
 
+    fn no_search(&self) -> Option<&'static str> {
+        Some("chooses its widths and rounds itself: compare values of C by cross-validation")
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<BoostedModel> {
         let start = Instant::now();
         self.validate()?;

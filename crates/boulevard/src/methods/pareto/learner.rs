@@ -430,6 +430,10 @@ impl Learner for ParetoSvc {
         Some(&mut self.calibrate)
     }
 
+    fn no_search(&self) -> Option<&'static str> {
+        Some("computes every C at once: compare kernels by cross-validation")
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<ParetoModel> {
         let start = Instant::now();
         self.validate()?;

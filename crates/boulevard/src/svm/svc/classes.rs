@@ -31,7 +31,7 @@ impl std::str::FromStr for ClassWeight {
         }
         let pair = |part: &str| {
             let (name, factor) = part.rsplit_once('=').ok_or_else(|| Error::data(format!("`{part}` is not NAME=FACTOR")))?;
-            let factor: f64 = factor.parse().map_err(|_| Error::data(format!("`{factor}` is not a number")))?;
+            let factor = check::number(factor).ok_or_else(|| Error::data(format!("`{factor}` is not a number")))?;
             Ok((name.to_owned(), factor))
         };
         text.split(',').map(pair).collect::<Result<_>>().map(Self::Given)
