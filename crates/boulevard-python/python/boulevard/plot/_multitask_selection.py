@@ -116,7 +116,7 @@ class SelectionErrorDisplay:
         """
         from sklearn.base import clone
 
-        from .._selection_tools import selection_path
+        from ..methods._multitask_selection_search import selection_path
 
         errors = []
         for share in (True, False):

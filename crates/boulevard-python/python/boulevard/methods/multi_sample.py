@@ -1,107 +1,69 @@
 """One decision for several samples that share a label."""
 
-from collections import namedtuple
-from numbers import Integral, Real
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from . import _core
-from ._base import count_threads, seed_of, with_callbacks
-from ._classification import KernelClassifier
-from ._docs import document
-from ._kernel_estimator import C_LIMITS, class_names, CONSTRAINTS, HUGE, is_array, KERNELS
-from .exceptions import DataError, ParameterError
+from .. import _core
+from .._base import fitting
+from .._classes import class_names
+from .._docs import document
+from .._files import loads
+from .._kernels import KERNELS
+from .._limits import count_threads, seed_of
+from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, TablesLike
+from ..exceptions import DataError
+from ..svm._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS
+from ..svm.classification import KernelClassifier
+from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
 
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 
-#: What ``decide`` returns: the label, whether the confidence was reached, the posterior after every sample that was looked at (one row
-#: each), their number, and how many are expected for a set of that class.
-SequentialDecision = namedtuple("SequentialDecision", ["label", "decided", "posteriors", "n_samples", "expected_samples"])
+#: Parameters with the same name and value in the native learner.
+_SAME = "n_samples_per_decision method symmetric n_extended normalization other_sizes priors platt_guard".split()
+_MULTICLASS = {"ovo": "one_vs_one", "ovr": "one_vs_rest"}
 
 
-class Sets:
-    """Samples in one table, and which rows belong together."""
+class SequentialDecision(NamedTuple):
+    """What :meth:`MultiSampleClassifier.decide` returns.
 
-    def __init__(self, X, offsets, members, names):
-        self.X = X
-        self.offsets = offsets
-        self.members = members
-        self.names = names
+    Attributes
+    ----------
+    label : object
+        The most probable class.
+    decided : bool
+        Whether the confidence was reached.
+    posteriors : ndarray of shape (n_samples, n_classes)
+        The posterior after every sample that was looked at.
+    n_samples : int
+        Their number.
+    expected_samples : ndarray of shape (n_classes,)
+        How many are expected for a set of each class.
+    """
 
-    def __len__(self):
-        return len(self.offsets) - 1
-
-    def codes(self):
-        """The place of every row's set."""
-        codes = np.empty(len(self.members), dtype=np.int64)
-        codes[self.members] = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        return codes
-
-
-def _is_list_of_tables(X):
-    return isinstance(X, list | tuple) and len(X) > 0 and all(np.ndim(x) == 2 if not sp.issparse(x) else True for x in X)
-
-
-def read_sets(X, groups):
-    """Sets from a table with groups, a 3-D array, a list of tables, or a table whose rows are sets of their own."""
-    if _is_list_of_tables(X) or (isinstance(X, np.ndarray) and X.ndim == 3):
-        if groups is not None:
-            raise ParameterError("groups go with a table of samples; a 3-D array and a list of arrays are sets already")
-        sizes = [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
-        if 0 in sizes:
-            raise DataError(f"set {sizes.index(0)} is empty: a decision needs at least one sample")
-        if isinstance(X, np.ndarray):
-            rows = X.reshape(-1, X.shape[2])
-        elif any(sp.issparse(x) for x in X):
-            rows = sp.vstack(X, format="csr")
-        elif all(hasattr(x, "iloc") for x in X):
-            import pandas
-
-            rows = pandas.concat(X, ignore_index=True)
-        elif all(hasattr(x, "vstack") and hasattr(x, "columns") for x in X):
-            import polars
-
-            rows = polars.concat(X)
-        else:
-            widths = {np.shape(x)[1] for x in X}
-            if len(widths) > 1:
-                raise DataError(f"the samples of all sets must have the same number of features, found {sorted(widths)}")
-            rows = np.concatenate([np.asarray(x) for x in X])
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return Sets(rows, offsets, np.arange(offsets[-1]), np.arange(len(sizes)))
-    n = _num_samples(X)
-    if groups is None:
-        return Sets(X, np.arange(n + 1), np.arange(n), None)
-    groups = column_or_1d(groups)
-    if len(groups) != n:
-        raise DataError(f"groups, one per row: expected {n}, found {len(groups)}")
-    if groups.dtype.kind == "f" and not np.isfinite(groups).all():
-        raise DataError(f"groups contain {groups[~np.isfinite(groups)][0]} at row {np.flatnonzero(~np.isfinite(groups))[0]}")
-    names, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    members = np.argsort(codes, kind="stable").astype(np.int64)
-    return Sets(X, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), members, names)
+    label: Any
+    decided: bool
+    posteriors: Floats
+    n_samples: int
+    expected_samples: Floats
 
 
-def labels_of_sets(y, sets):
-    """One label per set, from labels of sets or of rows; mixed labels are an error."""
-    y = np.asarray(y)
-    if len(y) == len(sets) and len(y) != len(sets.members):
-        return y
-    if len(y) != len(sets.members):
-        raise DataError(f"labels, one per row or one per set: expected {len(sets.members)} or {len(sets)}, found {len(y)}")
-    first = y[sets.members[sets.offsets[:-1]]]
-    mixed = np.flatnonzero(y[sets.members] != np.repeat(first, np.diff(sets.offsets)))
-    if len(mixed):
-        place = np.searchsorted(sets.offsets, mixed[0], side="right") - 1
-        name = place if sets.names is None else sets.names[place]
-        raise DataError(f"the samples of a set share one label: set {name!r} has {first[place]!r} and {y[sets.members[mixed[0]]]!r}")
-    return first
+def _absent(name: str, why: str) -> property:
+    """Something that plain machines have and a classifier of sets has not."""
+
+    def get(self: Any) -> Any:
+        raise AttributeError(f"MultiSampleClassifier has no {name}: {why}")
+
+    return property(get, doc=f"Not there: {why}.")
 
 
+@loads("multi_sample")
 @document
 class MultiSampleClassifier(KernelClassifier):
     """One decision for K samples that are known to share a label.
@@ -137,8 +99,7 @@ class MultiSampleClassifier(KernelClassifier):
         from 2 to K (and consensus for the rest).
     multiclass : {"ovo", "ovr"}, default="ovo"
         One machine per pair of classes, or per class.
-    class_weight : dict or "balanced", default=None
-        Factors of ``C`` by class.
+    {class_weight}
     priors : array-like of shape (n_classes,), default=None
         Shares in which consensus expects the classes, above 0 and below 1; None means ``class_rates_``.
     platt_guard : bool, default=False
@@ -163,18 +124,7 @@ class MultiSampleClassifier(KernelClassifier):
         Number of tuples the direct machine of each size learnt from.
     n_iter_ : int
         Steps of the solver.
-    fit_status_ : int
-        0 converged, 1 iteration limit, 2 time limit, 3 interrupted.
-    objective_ : float
-        Value of the dual objective; the sum over all machines.
-    dual_gap_ : float
-        Relative duality gap, the certificate: how far from the optimum the fit may be at most.
-    fit_time_ : float
-        Seconds.
-    n_features_in_ : int
-        Number of features seen during ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` had names that are all strings.
+    {fit_attributes}
 
     See Also
     --------
@@ -200,7 +150,7 @@ class MultiSampleClassifier(KernelClassifier):
     _kind = "multi_sample"
     _parameter_constraints = {
         **C_LIMITS,
-        **CONSTRAINTS,
+        **MACHINE_LIMITS,
         "kernel": [StrOptions(KERNELS)],
         "n_samples_per_decision": [Interval(Integral, 1, 16, closed="both")],
         "method": [StrOptions({"direct", "consensus", "vote"})],
@@ -272,9 +222,8 @@ class MultiSampleClassifier(KernelClassifier):
 
     # ------------------------------------------------------------ fitting
 
-    def _parameters(self, y):
+    def _learner(self, class_weight: Any) -> Parts:
         """The native learner's parameters, kernel and solver apart."""
-        self.class_weight_, class_weight = self._class_weights(y, None)
         return {
             "method": self.method,
             "n_samples_per_decision": int(self.n_samples_per_decision),
@@ -284,14 +233,19 @@ class MultiSampleClassifier(KernelClassifier):
             "normalization": self.normalization,
             "other_sizes": self.other_sizes,
             "class_weight": class_weight,
-            "multiclass": {"ovo": "one_vs_one", "ovr": "one_vs_rest"}[self.multiclass],
+            "multiclass": _MULTICLASS[self.multiclass],
             "priors": None if self.priors is None else [float(p) for p in self.priors],
             "platt_guard": bool(self.platt_guard),
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
         }
 
-    def _training_sets(self, X, y, groups):
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        multiclass = {name: short for short, name in _MULTICLASS.items()}[given["multiclass"]]
+        return {**super()._constructor(given), **{name: given[name] for name in _SAME}, "C": given["c"], "multiclass": multiclass}
+
+    def _training_sets(self, X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
         """Table, labels of rows and codes of groups; checks that labels are not mixed."""
         if y is None:
             self._read_anything(X, y, reset=True, needs_y=True)
@@ -302,8 +256,8 @@ class MultiSampleClassifier(KernelClassifier):
             labels_of_sets(column_or_1d(y), sets)
         return sets.X, y, None if sets.names is None else sets.codes()
 
-    @with_callbacks
-    def fit(self, X, y, groups=None):
+    @fitting
+    def fit(self, X: TablesLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:  # type: ignore[override]
         """Fit the classifier.
 
         Parameters
@@ -316,29 +270,24 @@ class MultiSampleClassifier(KernelClassifier):
             Which samples belong together. They must share a label, and folds of the calibration never cut a group; tuples are drawn from
             all samples of a class.
 
-        Returns
-        -------
-        self : object
-            The fitted classifier.
+        {self}
         """
         self._check_parameters()
         rows, labels, codes = self._training_sets(X, y, groups)
         original = (rows, labels)
         table, labels = self._read_training(rows, labels)
-        labels, classes = self._encode(table, labels, original)
-        parameters = self._parameters(labels)
-        self._groups = codes
-        self._remember(table, classes, codes)
-        try:
-            self._fit_native(parameters, table, classes, class_names(self.classes_), None, original, is_array(rows))
-        finally:
-            self.__dict__.pop("_groups", None)
+        labels, classes = self._encode(labels, original)
+        self.class_weight_, class_weight = self._class_weights(labels, None)
+        # The groups take the place of the weights, which the method has none of.
+        self._fit_machine(self._learner(class_weight), table, classes, class_names(self.classes_), codes, original, (table, classes, codes))
         return self
 
-    def _call(self, kind, parameters, X, y, names, weights, features, limits):
-        return _core.fit_sets(parameters, X, y, names, self.__dict__.get("_groups"), features, *limits)
+    def _call(
+        self, parameters: str, X: Any, y: Any, names: list[str] | None, weights: Any, features: list[str] | None, limits: tuple[Any, ...]
+    ) -> tuple[_core.Model, BaseException | None]:
+        return _core.fit_sets(parameters, self._table(X), y, names or [], weights, features, *limits)
 
-    def _take(self, parts, sparse_array=False):
+    def _take(self, parts: Parts) -> None:
         self.priors_ = parts["priors"]
         self.class_rates_ = parts["rates"]
         self.n_support_sets_ = dict(zip(parts["sizes"], parts["support_sets"], strict=True))
@@ -347,25 +296,18 @@ class MultiSampleClassifier(KernelClassifier):
 
     # ------------------------------------------------------------ judging
 
-    def _judge_sets(self, what, X, groups):
-        check_is_fitted(self)
+    def _judge_sets(self, what: str, X: Any, groups: Any) -> tuple[Floats, Sets]:
+        self._need_model()
         sets = read_sets(X, groups)
-        table = self._read_new(sets.X)
-        try:
-            return _core.judge_sets(self._native, what, table, sets.offsets, sets.members, count_threads(self.n_jobs)), sets
-        except DataError:
-            self._read_anything(sets.X, None, reset=False, needs_y=False)
-            raise
+        judge = lambda model, *arguments: _core.judge_sets(model, what, *arguments)  # noqa: E731
+        return self._judge(judge, sets.X, sets.offsets, sets.members), sets
 
-    def decision_function(self, X, groups=None):
+    def decision_function(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """Evaluate the decision function of every set.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), 3-D array or list of tables
-            The samples.
-        groups : array-like of shape (n_samples,), default=None
-            Which samples belong together; None means every row is a set of its own.
+        {sets}
 
         Returns
         -------
@@ -376,15 +318,12 @@ class MultiSampleClassifier(KernelClassifier):
         values, _ = self._judge_sets("decisions", X, groups)
         return values.ravel() if len(self.classes_) == 2 else values
 
-    def predict(self, X, groups=None):
+    def predict(self, X: TablesLike, groups: ArrayLike | None = None) -> Labels:
         """Predict the label of every set.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), 3-D array or list of tables
-            The samples.
-        groups : array-like of shape (n_samples,), default=None
-            Which samples belong together; None means every row is a set of its own.
+        {sets}
 
         Returns
         -------
@@ -393,9 +332,10 @@ class MultiSampleClassifier(KernelClassifier):
         """
         values, _ = self._judge_sets("decisions", X, groups)
         codes = (values.ravel() > 0).astype(np.intp) if len(self.classes_) == 2 else values.argmax(axis=1)
-        return self.classes_.take(codes)
+        labels: Labels = self.classes_.take(codes)
+        return labels
 
-    def predict_proba(self, X, groups=None):
+    def predict_proba(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """Predict class probabilities of every set; the most probable class is always the predicted one.
 
         A direct machine's come from Platt's sigmoid on sets of rows that were held out, fitted with the model (``calibrate=True``) or
@@ -403,29 +343,22 @@ class MultiSampleClassifier(KernelClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), 3-D array or list of tables
-            The samples.
-        groups : array-like of shape (n_samples,), default=None
-            Which samples belong together; None means every row is a set of its own.
+        {sets}
 
         Returns
         -------
         probabilities : ndarray of shape (n_sets, n_classes)
             Columns in the order of ``classes_``.
         """
-        check_is_fitted(self)
         self._ensure_calibrated()
         return self._judge_sets("probabilities", X, groups)[0]
 
-    def predict_log_proba(self, X, groups=None):
+    def predict_log_proba(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """Predict logarithms of class probabilities of every set.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), 3-D array or list of tables
-            The samples.
-        groups : array-like of shape (n_samples,), default=None
-            Which samples belong together; None means every row is a set of its own.
+        {sets}
 
         Returns
         -------
@@ -434,18 +367,12 @@ class MultiSampleClassifier(KernelClassifier):
         """
         return np.log(self.predict_proba(X, groups=groups))
 
-    def _ensure_calibrated(self):
-        if self._native.calibrated:
-            return
-        if "_training" not in self.__dict__:
-            raise DataError(
-                "This MultiSampleClassifier was loaded from a file that has no probabilities of sets and no training data to fit them "
-                "on. Fit it with calibrate=True, or call predict_proba once before save."
-            )
-        X, codes, groups = self._training
-        _core.calibrate_sets(self._native, self._table(X), codes, groups, count_threads(self.n_jobs))
+    def _calibrate(self, X: Any, codes: Any, weights: Any) -> None:
+        _core.calibrate_sets(self._native, self._table(X), codes, weights, count_threads(self.n_jobs))
 
-    def score(self, X, y, sample_weight=None, groups=None):
+    def score(
+        self, X: TablesLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> float:
         """Share of sets whose label is predicted rightly.
 
         Parameters
@@ -466,13 +393,9 @@ class MultiSampleClassifier(KernelClassifier):
         """
         sets = read_sets(X, groups)
         truth = labels_of_sets(y, sets)
-        if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight, dtype=float)
-            if len(sample_weight) == len(sets.members) != len(sets):
-                sample_weight = np.add.reduceat(sample_weight[sets.members], sets.offsets[:-1])
-        return accuracy_score(truth, self.predict(X, groups=groups), sample_weight=sample_weight)
+        return float(accuracy_score(truth, self.predict(X, groups=groups), sample_weight=weights_of_sets(sample_weight, sets)))
 
-    def contributions(self, X, groups=None):
+    def contributions(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """What each sample adds to the decision of its set.
 
         Consensus: the sample's log ratio without that of the training shares; the contributions of a set add up to its decision minus the
@@ -481,10 +404,7 @@ class MultiSampleClassifier(KernelClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), 3-D array or list of tables
-            The samples.
-        groups : array-like of shape (n_samples,), default=None
-            Which samples belong together; None means every row is a set of its own.
+        {sets}
 
         Returns
         -------
@@ -498,7 +418,7 @@ class MultiSampleClassifier(KernelClassifier):
 
     # ------------------------------------------------------------ one sample at a time
 
-    def expected_samples(self, confidence=0.99):
+    def expected_samples(self, confidence: float = 0.99) -> Floats:
         """Expected number of samples of each class until ``decide`` is sure (Wald's approximation on held-out evidence).
 
         Parameters
@@ -511,10 +431,10 @@ class MultiSampleClassifier(KernelClassifier):
         samples : ndarray of shape (n_classes,)
             Infinite where single samples do not tell the class from another.
         """
-        check_is_fitted(self)
+        self._need_model()
         return _core.expected_samples(self._native, float(confidence))
 
-    def decide(self, stream, confidence=0.99, max_samples=None):
+    def decide(self, stream: Iterable[ArrayLike], confidence: float = 0.99, max_samples: int | None = None) -> SequentialDecision:
         """Look at samples one at a time until the label is sure: a sequential test on the consensus of single samples.
 
         Parameters
@@ -533,7 +453,8 @@ class MultiSampleClassifier(KernelClassifier):
             and ``expected_samples`` (for each class).
         """
         expected = self.expected_samples(confidence)
-        total, log_rates, posteriors = np.log(self.priors_), np.log(self.class_rates_), []
+        total, log_rates = np.log(self.priors_), np.log(self.class_rates_)
+        posteriors: list[Floats] = []
         for sample in stream:
             row = np.asarray(sample, dtype=float)
             if row.ndim != 1:
@@ -551,7 +472,9 @@ class MultiSampleClassifier(KernelClassifier):
         decided = bool(posteriors[-1].max() >= confidence)
         return SequentialDecision(label, decided, np.array(posteriors), len(posteriors), expected)
 
-    def error_by_size(self, X, y, sizes=range(1, 11), n_repeats=10, random_state=None):
+    def error_by_size(
+        self, X: TablesLike, y: ArrayLike, sizes: Iterable[int] = range(1, 11), n_repeats: int = 10, random_state: RandomState = None
+    ) -> dict[str, Any]:
         """Errors on new samples for decisions from sets of several sizes.
 
         Each repeat cuts the samples of every class, in random order, into sets that share no sample.
@@ -575,33 +498,22 @@ class MultiSampleClassifier(KernelClassifier):
             Columns ``size``, ``error``, ``deviation`` (over repeats) and ``n_sets``.
         """
         table = self._read_new(X)
-        y = np.asarray(y)
-        codes = np.searchsorted(self.classes_, y)
-        known = self.classes_.take(np.minimum(codes, len(self.classes_) - 1)) == y
+        labels = np.asarray(y)
+        codes = np.searchsorted(self.classes_, labels)
+        known = self.classes_.take(np.minimum(codes, len(self.classes_) - 1)) == labels
         if not known.all():
-            raise DataError(f"label {y[~known][0]!r} was not seen in training")
+            raise DataError(f"label {labels[~known][0]!r} was not seen in training")
         sizes = [int(size) for size in sizes]
         threads = count_threads(self.n_jobs)
         curve = _core.error_by_size(self._native, table, codes.astype(np.int64), sizes, int(n_repeats), seed_of(random_state), threads)
         return {name: np.array(column) for name, column in curve.items()}
 
-    @property
-    def coef_(self):
-        """Not there: sets have no weights of features."""
-        raise AttributeError("MultiSampleClassifier has no coef_")
-
-    @property
-    def probA_(self):
-        """Not there: see ``predict_proba``."""
-        raise AttributeError("MultiSampleClassifier has no probA_")
-
-    @property
-    def probB_(self):
-        """Not there: see ``predict_proba``."""
-        raise AttributeError("MultiSampleClassifier has no probB_")
+    coef_ = _absent("coef_", "sets have no weights of features")
+    probA_ = _absent("probA_", "see predict_proba")
+    probB_ = _absent("probB_", "see predict_proba")
 
 
-def _with_names(estimator, row):
+def _with_names(estimator: Any, row: Floats) -> Any:
     """One sample as a table, with the names the estimator was fitted with."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:

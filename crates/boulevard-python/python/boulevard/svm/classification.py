@@ -1,169 +1,102 @@
 """The classifiers of ``sklearn.svm`` on boulevard's solver."""
 
+import json
+from typing import Any, Literal, Self
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._base import count_threads, seed_of, with_callbacks
-from ._docs import document
-from ._kernel_estimator import C_LIMITS, class_names, CLASSIFIER_LIMITS, CONSTRAINTS, HUGE, is_array, KernelEstimator, NU_LIMITS, read_weights
-from .exceptions import DataError
+from .. import _core
+from .._base import fitting
+from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
+from .._docs import document
+from .._files import loads
+from .._limits import seed_of
+from .._typing import ClassWeight, Floats, Gamma, KernelFunction, Labels, Parts, RandomState, TableLike
+from ._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
 
 __all__ = ["SVC", "NuSVC"]
 
-
-class ProbabilityMixin:
-    """What all classifiers share: class codes and weights, and probabilities that are fitted on first use."""
-
-    _one_class_left = "Invalid input - all samples with positive weights belong to the same class."
-
-    def _encode(self, X, y, original):
-        """Class codes; sets ``classes_``."""
-        if type(y) is not np.ndarray or y.ndim != 1:
-            y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "O":
-            check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if y.dtype.kind == "f" and not (np.isfinite(classes).all() and (classes == np.floor(classes)).all()):
-            if not callable(getattr(self, "kernel", None)):
-                self._read_anything(*original, reset=True, needs_y=True)
-            check_classification_targets(y)
-        if len(classes) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        self.classes_ = classes
-        return y, codes
-
-    def _class_weights(self, y, weights):
-        """Factor per class: ``class_weight_``. Rows count with their weights for "balanced", so that weight 2 is having the row twice."""
-        if self.class_weight is None:
-            return np.ones(len(self.classes_)), "equal"
-        if isinstance(self.class_weight, str) and weights is not None:
-            totals = np.array([weights[y == value].sum() for value in self.classes_])
-            present = totals > 0
-            factors = np.ones(len(totals))
-            factors[present] = totals.sum() / (present.sum() * totals[present])
-        else:
-            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return factors, {"given": list(zip(class_names(self.classes_), map(float, factors), strict=True))}
-
-    def _check_classes_left(self, codes, weights):
-        if weights is not None and np.count_nonzero(np.bincount(codes, weights, minlength=len(self.classes_))) < 2:
-            raise ValueError(self._one_class_left)
-
-    def _remember(self, X, codes, weights):
-        """Probabilities are fitted on first use: keeps what that needs (references, no copies)."""
-        self.__dict__.pop("_training", None)
-        if not self.calibrate:
-            self._training = (X, codes, weights)
-
-    def predict_proba(self, X):
-        """Predict class probabilities.
-
-        They come from Platt's sigmoids on five-fold cross-validated decisions, fitted with the model (``calibrate=True``) or on first use,
-        which costs five fits once. The most probable class is always the predicted one.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; kernel values with the training samples for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        self._ensure_calibrated()
-        return self._judge("probabilities", X)
-
-    def predict_log_proba(self, X):
-        """Predict logarithms of class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; kernel values with the training samples for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        logarithms : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        return np.log(self.predict_proba(X))
-
-    def _ensure_calibrated(self):
-        if self._native.calibrated:
-            return
-        if "_training" not in self.__dict__:
-            raise DataError(
-                f"This {type(self).__name__} was loaded from a file that has no probabilities and no training data to fit them on. "
-                "Fit it with calibrate=True, or call predict_proba once before save."
-            )
-        X, codes, weights = self._training
-        self._native.calibrate(self._table(X), codes, weights, count_threads(self.n_jobs), self.memory_limit)
+CLASSIFIER_LIMITS: dict[str, list[Any]] = {
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+    "break_ties": ["boolean"],
+    "calibrate": ["boolean"],
+}
 
 
-class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelEstimator):
-    """What SVC and NuSVC share."""
+@document
+class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
+    """Classifiers of one kernel machine per pair of classes."""
 
     _kind = "svc"
     _target_kinds = "biufU"
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training samples; a square kernel matrix for ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: 2 is the same as having the row twice.
+        {training_or_kernel}
+        {labels}
+        {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted classifier.
+        {self}
         """
         self._check_parameters()
-        if y is None:
-            self._read_anything(X, y, reset=True, needs_y=True)
         original = (X, y)
         X, y = self._read_training(X, y)
-        y, codes = self._encode(X, y, original)
+        labels, codes = self._encode(y, original)
         weights = read_weights(sample_weight, X)
         self._check_classes_left(codes, weights)
-        self.class_weight_, class_weight = self._class_weights(y, weights)
-        parameters = {
+        self.class_weight_, class_weight = self._class_weights(labels, weights)
+        parameters = self._learner(class_weight)
+        self._fit_machine(parameters, X, codes, class_names(self.classes_), weights, original, (X, codes, weights))
+        return self
+
+    def _learner(self, class_weight: Any) -> Parts:
+        """The native learner's parameters, kernel and solver apart."""
+        return {
             "penalty": self._penalty(),
             "class_weight": class_weight,
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
         }
-        self._remember(X, codes, weights)
-        self._fit_native(parameters, X, codes, class_names(self.classes_), weights, original, is_array(original[0]))
-        return self
 
-    def _take(self, parts, sparse_array=False):
-        super()._take(parts, sparse_array)
+    def _penalty(self) -> Parts:
+        raise NotImplementedError
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {
+            **super()._constructor(given),
+            "class_weight": given_weights(given["class_weight"]),
+            "calibrate": given["calibrate"],
+            "random_state": given["seed"],
+        }
+
+    def _prepare(self, model: _core.Model, parts: Parts) -> None:
+        super()._prepare(model, parts)
+        self.class_weight_ = self._given_factors()
+
+    def _take(self, parts: Parts) -> None:
+        super()._take(parts)
         if len(self.classes_) == 2:
             # The native machine is positive for the first class, scikit-learn's attributes for the second.
             self.intercept_ = -self.intercept_
             self.dual_coef_ = -self.dual_coef_
 
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> Floats:
         """Evaluate the decision function.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; kernel values with the training samples for ``kernel="precomputed"``.
+        {samples_or_kernel}
 
         Returns
         -------
@@ -171,42 +104,45 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelEstimator):
             Two classes: one value, positive for ``classes_[1]``. More: one column per class (``"ovr"``: votes plus a confidence that
             breaks ties; the largest is the prediction) or per pair of classes (``"ovo"``, positive for the first).
         """
-        check_is_fitted(self)
-        if len(self.classes_) == 2:
-            return self._judge("decisions", X).ravel()
-        return self._judge("raw" if self.decision_function_shape == "ovo" else "decisions", X)
+        self._need_model()
+        pairs = self.decision_function_shape == "ovo" and len(self.classes_) > 2
+        values: Floats = self._judge("raw" if pairs else "decisions", X)
+        return values.ravel() if len(self.classes_) == 2 else values
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> Labels:
         """Predict class labels.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; kernel values with the training samples for ``kernel="precomputed"``.
+        {samples_or_kernel}
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             The class with the most votes of the pairwise machines; ties go to the larger sum of confidences.
         """
-        check_is_fitted(self)
+        self._need_model()
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self.classes_.take(self._judge("codes", X))
+        labels: Labels = self.classes_.take(self._judge("codes", X))
+        return labels
 
     @property
-    def probA_(self):
+    def probA_(self) -> Floats:
         """Slopes of the fitted sigmoids, one per pair of classes; empty before probabilities are fitted."""
-        check_is_fitted(self)
-        return self._native.sigmoids[0] if self._native.calibrated else np.empty(0)
+        return self._sigmoids(0)
 
     @property
-    def probB_(self):
+    def probB_(self) -> Floats:
         """Shifts of the fitted sigmoids, one per pair of classes; empty before probabilities are fitted."""
-        check_is_fitted(self)
-        return self._native.sigmoids[1] if self._native.calibrated else np.empty(0)
+        return self._sigmoids(1)
 
-    def _linear_weights(self):
+    def _sigmoids(self, which: int) -> Floats:
+        self._need_model()
+        sigmoids = self._native.sigmoids
+        return np.empty(0) if sigmoids is None else sigmoids[which]
+
+    def _linear_weights(self) -> Any:
         dual, vectors = self.dual_coef_, self.support_vectors_
         if dual.shape[0] == 1 or dual.shape[0] == len(self.classes_):
             # One machine, or one per class against the rest (a point of a front).
@@ -222,10 +158,11 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelEstimator):
         ]
         coef = np.vstack([np.asarray(row).ravel() for row in rows])
         if sp.issparse(vectors):
-            return (sp.csr_array if is_array(vectors) else sp.csr_matrix)(coef)
+            return (sp.csr_array if isinstance(vectors, sp.sparray) else sp.csr_matrix)(coef)
         return coef
 
 
+@loads("svc")
 @document
 class SVC(KernelClassifier):
     """C-support vector classification.
@@ -246,7 +183,8 @@ class SVC(KernelClassifier):
     Attributes
     ----------
     {classifier_attributes}
-    {attributes}
+    {support_attributes}
+    {fit_attributes}
 
     See Also
     --------
@@ -266,7 +204,7 @@ class SVC(KernelClassifier):
     True
     """
 
-    _parameter_constraints = {**C_LIMITS, **CONSTRAINTS, **CLASSIFIER_LIMITS}
+    _parameter_constraints = {**C_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS}
 
     def __init__(
         self,
@@ -309,10 +247,19 @@ class SVC(KernelClassifier):
         self.memory_limit = memory_limit
         self.random_state = random_state
 
-    def _penalty(self):
+    def _penalty(self) -> Parts:
         return {"c": min(float(self.C), HUGE)}
 
+    @classmethod
+    def _fits(cls, model: _core.Model) -> bool:
+        return "c" in json.loads(model.parameters)["penalty"]
 
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {**super()._constructor(given), "C": given["penalty"]["c"]}
+
+
+@loads("svc")
 @document
 class NuSVC(KernelClassifier):
     """Nu-support vector classification.
@@ -331,7 +278,8 @@ class NuSVC(KernelClassifier):
     Attributes
     ----------
     {classifier_attributes}
-    {attributes}
+    {support_attributes}
+    {fit_attributes}
 
     See Also
     --------
@@ -347,7 +295,7 @@ class NuSVC(KernelClassifier):
     array(['left'], dtype='<U5')
     """
 
-    _parameter_constraints = {**NU_LIMITS, **CONSTRAINTS, **CLASSIFIER_LIMITS}
+    _parameter_constraints = {**NU_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS}
     _one_class_left = "specified nu is infeasible: all samples with positive weights belong to the same class."
 
     def __init__(
@@ -391,5 +339,13 @@ class NuSVC(KernelClassifier):
         self.memory_limit = memory_limit
         self.random_state = random_state
 
-    def _penalty(self):
+    def _penalty(self) -> Parts:
         return {"nu": float(self.nu)}
+
+    @classmethod
+    def _fits(cls, model: _core.Model) -> bool:
+        return "nu" in json.loads(model.parameters)["penalty"]
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {**super()._constructor(given), "nu": given["penalty"]["nu"]}
