@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from conftest import ESTIMATORS
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 import boulevard
 from boulevard import SVC, SVR, NuSVC
+from conftest import ESTIMATORS
 
 
 def test_data_frames_keep_their_names(two):
@@ -134,7 +134,7 @@ def test_kernels_that_do_not_fit(two):
     with pytest.raises(ValueError, match="the number of samples at training time"):
         SVC(kernel="precomputed").fit(X @ X.T, y).predict(X)
     with pytest.raises(AttributeError, match="only available when using a linear kernel"):
-        SVC().fit(X, y).coef_  # noqa: B018
+        SVC().fit(X, y).coef_
     with pytest.raises(ValueError, match="specified nu is infeasible"):
         NuSVC(nu=0.9).fit(X[: 60 + 5], np.r_[np.zeros(60), np.ones(5)])
 

@@ -7,7 +7,6 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from conftest import ESTIMATORS
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
@@ -16,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import boulevard
 from boulevard import SVC
+from conftest import ESTIMATORS
 
 
 def fitted(cls, X, y, **parameters):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -58,8 +59,7 @@ def fitting(method: _Method) -> _Method:
                 self.fit_status_ = 3
             raise
 
-    managed: _Method = with_callbacks(fit)
-    return managed
+    return with_callbacks(fit)
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -103,6 +103,12 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     _kind: ClassVar[str]
     _target_kinds: ClassVar[str] = "biuf"
     _native: _core.Model
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    objective_: float
+    dual_gap_: float
+    fit_time_: float
+    fit_status_: int
 
     # ------------------------------------------------------------ parameters
 

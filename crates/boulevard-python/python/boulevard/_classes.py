@@ -27,7 +27,7 @@ def class_names(classes: Labels) -> list[str]:
 
 
 def labels_of(names: list[str]) -> Labels:
-    """Labels from names: whole numbers, numbers, truth values, or text. Only names that numbers are written as: "nan" and "007" are text."""
+    """Labels from names: whole numbers, numbers, truth values, or text. "nan" and "007" are not how numbers are written: text."""
     for kind, pattern in ((int, _WHOLE), (float, _NUMBER)):
         if all(pattern.fullmatch(name) for name in names):
             values = [kind(name) for name in names]
@@ -63,7 +63,7 @@ def read_weights(sample_weight: Any, X: Any) -> Floats | None:
         weights = np.maximum(weights, 0.0)
     if not weights.any():
         raise ValueError("Invalid input - all samples have zero or negative weights.")
-    return np.require(weights, requirements="CA")
+    return np.require(weights, requirements=["C", "A"])
 
 
 class ClassesMixin(NativeEstimator):
@@ -139,8 +139,7 @@ class ProbabilityMixin(ClassesMixin):
             Columns in the order of ``classes_``.
         """
         self._ensure_calibrated()
-        probabilities: Floats = self._judge("probabilities", X)
-        return probabilities
+        return self._judge("probabilities", X)
 
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Predict logarithms of class probabilities.

@@ -1,7 +1,7 @@
 """Paragraphs that the docstrings of several classes and methods share."""
 
-import inspect
 import re
+from types import FunctionType
 from typing import Any, TypeVar
 
 _Class = TypeVar("_Class", bound=type[Any])
@@ -267,7 +267,8 @@ def document(cls: _Class) -> _Class:
         return "\n".join(indent + line if line else line for line in _PARTS[name].strip("\n").split("\n"))
 
     for thing in (cls, *cls.__dict__.values()):
-        thing = getattr(thing, "__func__", thing)  # class methods
-        if (thing is cls or inspect.isfunction(thing)) and thing.__doc__:
-            thing.__doc__ = re.sub(r"^( *)\{(\w+)\}$", fill, thing.__doc__, flags=re.MULTILINE)
+        # A class method and its function each have a docstring.
+        for owner in (thing, getattr(thing, "__func__", None)):
+            if (owner is cls or isinstance(owner, classmethod | FunctionType)) and owner.__doc__:
+                owner.__doc__ = re.sub(r"^( *)\{(\w+)\}$", fill, owner.__doc__, flags=re.MULTILINE)
     return cls

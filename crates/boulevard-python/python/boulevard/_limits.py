@@ -52,3 +52,12 @@ def seed_of(random_state: RandomState) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def plain(value: Any) -> Any:
+    """A number, text, truth value or None that JSON can say."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    return int(value) if isinstance(value, Integral) else float(value)

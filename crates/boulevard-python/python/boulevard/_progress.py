@@ -87,7 +87,8 @@ class Several:
         self.listeners = listeners
 
     def __call__(self, stage: str, done: int, total: int | None, violation: float | None, tolerance: float | None) -> bool:
-        return any([listener(stage, done, total, violation, tolerance) for listener in self.listeners])
+        answers = [listener(stage, done, total, violation, tolerance) for listener in self.listeners]
+        return any(answers)
 
     def finish(self, status: int, steps: int, gap: float) -> None:
         """Tells all of them."""

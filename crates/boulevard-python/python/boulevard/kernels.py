@@ -95,10 +95,12 @@ def symmetric_kernel(
         left, right = left.astype(np.float64), right.astype(np.float64)
     coef0 = CATALOGUE.get(kernel, {}).get("coef0", 0.0)
     described = describe_kernel(kernel, {"gamma": 1.0 / max(columns, 1), "degree": 3, "coef0": coef0, **params})
-    a, b = (None if X is None else np.require(X, requirements="CA").reshape(-1, columns) for X in (left, right))
+    flat = [np.require(X, requirements=["C", "A"]).reshape(-1, columns) for X in (left, right) if X is not None]
     # numpy's memory comes in large pages and is not cleared first: either would cost as much as a small kernel.
     K = np.empty((n, n if right is None else len(right)))
-    _core.symmetric_kernel(json.dumps(described), a, b, k, normalization, bool(log), count_threads(n_jobs), K)
+    _core.symmetric_kernel(
+        json.dumps(described), flat[0], None if right is None else flat[1], k, normalization, bool(log), count_threads(n_jobs), K
+    )
     return K
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
@@ -144,12 +143,14 @@ def _search(estimator: SVC | SVR, X: Any, y: Any, sample_weight: Any, search: Pa
     original = (X, y)
     X, y = work._read_training(X, y)
     weights = read_weights(sample_weight, X)
-    if is_classifier(work):
+    target: Any
+    names: list[str] | None = None
+    if isinstance(work, SVC):
         labels, target = work._encode(y, original)
         names = class_names(work.classes_)
         parameters = work._learner(work._class_weights(labels, weights)[1])
     else:
-        target, names, parameters = read_numbers(y), None, work._learner()
+        target, parameters = read_numbers(y), work._learner()
     parameters.update(kernel=work._kernel(), solver=work._solver())
     table, _, raised = _core.grid_search(
         work._kind, json.dumps(parameters), json.dumps(search), work._table(X), target, names, weights, *limits

@@ -143,8 +143,7 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
         table : ndarray of shape (n_samples, n_features + n_induced)
             See ``get_feature_names_out``.
         """
-        table: Floats = self._judge(_core.induced_table, X)
-        return table
+        return self._judge(_core.induced_table, X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Names of the columns that ``transform`` returns.

@@ -156,4 +156,6 @@ def set_scorer(scoring: Any = "accuracy") -> Any:
     """
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
     score_func = getattr(scorer, "_score_func", accuracy_score)
-    return _SetScorer(score_func, getattr(scorer, "_sign", 1), getattr(scorer, "_kwargs", {}), getattr(scorer, "_response_method", "predict"))
+    return _SetScorer(
+        score_func, getattr(scorer, "_sign", 1), getattr(scorer, "_kwargs", {}), getattr(scorer, "_response_method", "predict")
+    )

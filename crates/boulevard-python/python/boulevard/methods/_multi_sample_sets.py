@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from .._typing import Labels
 from ..exceptions import DataError, ParameterError
 
+
 class Sets:
     """Samples in one table, and which rows belong together."""
 

@@ -65,6 +65,7 @@ class SelectingEstimator(NativeEstimator):
     """What the classifier and the regressor share."""
 
     _kind = "multitask_selection"
+    lambda_: Any
     _doc_link_template = "https://docs.rs/boulevard"
 
     def __sklearn_tags__(self) -> Any:
@@ -226,8 +227,7 @@ class SelectingEstimator(NativeEstimator):
         self._need_model()
         if self._weights is None:
             raise AttributeError('coef_ is only available with select="features"')
-        weights: Floats = self._weights
-        return weights
+        return self._weights
 
     @property
     def kernel_weights_(self) -> Floats:
@@ -252,8 +252,7 @@ class SelectingEstimator(NativeEstimator):
 
     def _decide(self, X: Any, task: int | None) -> Floats:
         """Decision values: (n_samples, n_tasks), or of one task (n_samples,)."""
-        values: Floats = self._judge("decisions", X) if task is None else self._judge("task_decisions", X, int(task))
-        return values
+        return self._judge("decisions", X) if task is None else self._judge("task_decisions", X, int(task))
 
     def _by_task(self, X: Any, task: int | None, judge: Callable[[Any, int], Any]) -> Any:
         """Applies ``judge(table, task)`` to one task's rows, or to every table of a list; None where all tasks are asked at once."""

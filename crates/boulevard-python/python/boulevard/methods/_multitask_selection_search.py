@@ -2,7 +2,6 @@
 
 import json
 import math
-
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -135,8 +134,8 @@ def selection_search(
         rhos = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6]
     search: Parts = {"ln_rho": _ln(rhos, ln_rhos), "folds": int(cv), "repeats": int(n_repeats), "seed": int(random_state)}
     search["c"] = [float(c) for c in ([1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10] if cs is None else cs)]
-    parameters, *tasks = _prepare(estimator, X, y)
-    grid, model = _core.selection_search(parameters, json.dumps(search), *tasks, *_limits(estimator))
+    parameters, tables, targets, outputs, names = _prepare(estimator, X, y)
+    grid, model = _core.selection_search(parameters, json.dumps(search), tables, targets, outputs, names, *_limits(estimator))
     best = grid["best"]
     fitted = _fitted_like(estimator, model, grid["ln_rho"][best]).set_params(c=grid["c"][best])
     return Bunch(

@@ -1,7 +1,6 @@
 """The boosted classifier for rare labels and classes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -18,9 +17,10 @@ from .._base import fitting
 from .._classes import ProbabilityMixin, class_names, read_weights
 from .._docs import document
 from .._files import loads
-from .._limits import SHARED_LIMITS, seed_of
-from .._typing import ClassWeight, Floats, Labels, Parts, RandomState, TableLike
+from .._limits import SHARED_LIMITS, plain, seed_of
+from .._typing import ClassWeight, Floats, Parts, RandomState, TableLike
 from ..svm._kernel_machine import steps_of
+from ._boosted_rounds import BoostedRound, rounds_of
 
 __all__ = ["BoostedRound", "BoostedSVC"]
 
@@ -30,46 +30,6 @@ _SAME = (
     "sampling sampling_ratio initial_weights thresholds voting sigma_init sigma_min sigma_step weight_scale max_rounds early_stopping "
     "validation preset calibrate"
 ).split()
-
-
-@dataclass(frozen=True, repr=False)
-class BoostedRound:
-    """One round of one label: a weighted machine.
-
-    Attributes
-    ----------
-    alpha, error, sigma : float
-        Weight of its vote, weight of the training rows it misses, width of its kernel.
-    n_drawn : int
-        Rows it learnt from.
-    support_ : ndarray
-        Rows of its support vectors.
-    dual_coef_ : ndarray
-        Their coefficients.
-    support_vectors_ : ndarray or sparse matrix
-        The support vectors.
-    intercept_ : float
-        Constant of the decision function.
-    """
-
-    alpha: float
-    error: float
-    sigma: float
-    n_drawn: int
-    support_: NDArray[np.int32]
-    dual_coef_: Floats
-    support_vectors_: Any
-    intercept_: float
-
-    def __repr__(self) -> str:
-        return f"BoostedRound(alpha={self.alpha:.3g}, error={self.error:.3g}, sigma={self.sigma:.3g}, n_support={len(self.support_)})"
-
-    def decision_function(self, X: TableLike) -> Floats:
-        """Decision values of this round alone."""
-        from sklearn.metrics.pairwise import rbf_kernel
-
-        kernel: Floats = rbf_kernel(X, self.support_vectors_, gamma=0.5 / self.sigma**2)
-        return kernel @ self.dual_coef_ + self.intercept_
 
 
 @loads("boosted")
@@ -197,32 +157,32 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
     def __init__(
         self,
         *,
-        C=1.0,
-        sampling="all",
-        sampling_ratio=0.3,
-        initial_weights="balanced",
-        thresholds="tuned",
-        voting="soft",
-        sigma_init=None,
-        sigma_min=None,
-        sigma_step=None,
-        weight_scale="n",
-        max_rounds=20,
-        early_stopping=True,
-        validation=5,
-        at_least_one="auto",
-        class_weight=None,
-        preset=None,
-        calibrate=False,
-        tol=1e-3,
-        cache_size=200,
-        max_iter=-1,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        C: float = 1.0,
+        sampling: Literal["all", "stratified", "trimming"] = "all",
+        sampling_ratio: float = 0.3,
+        initial_weights: Literal["balanced", "uniform"] = "balanced",
+        thresholds: Literal["tuned", "zero"] = "tuned",
+        voting: Literal["soft", "hard"] = "soft",
+        sigma_init: float | None = None,
+        sigma_min: float | None = None,
+        sigma_step: float | None = None,
+        weight_scale: float | Literal["n"] = "n",
+        max_rounds: int = 20,
+        early_stopping: bool = True,
+        validation: int | float = 5,
+        at_least_one: bool | Literal["auto"] = "auto",
+        class_weight: ClassWeight = None,
+        preset: Literal["paper"] | None = None,
+        calibrate: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.C = C
         self.sampling = sampling
         self.sampling_ratio = sampling_ratio
@@ -267,7 +227,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
                 raise ValueError(f"The classes, {wrong}, are not in class_weight's reach: known are {list(known)}")
             weights = {"given": [(known.get(key, str(key)), float(factor)) for key, factor in weights.items()]}
         return {
-            **{name: _plain(getattr(self, name)) for name in _SAME},
+            **{name: plain(getattr(self, name)) for name in _SAME},
             "c": float(self.C),
             "at_least_one": _AT_LEAST_ONE["auto" if isinstance(self.at_least_one, str) else bool(self.at_least_one)],
             "class_weight": weights,
@@ -366,28 +326,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         self.validation_scores_ = parts["stage_scores"]
         self.n_rounds_ = np.array([len(alphas) for alphas in self.alphas_])
         self.n_iter_ = int(parts["iterations"])
-        self.estimators_ = self._rounds(parts)
-
-    def _rounds(self, parts: Parts) -> list[list[BoostedRound]]:
-        """The rounds of every label; each is one output of a machine that rounds of the same width share."""
-        machines = []
-        for machine in parts["machines"]:
-            vectors = machine["vectors"]
-            if type(vectors) is tuple:
-                indptr, indices, data, columns = vectors
-                vectors = sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, columns))
-            machines.append((machine, vectors))
-
-        def one(label: int, t: int, place: int, output: int, drawn: int) -> BoostedRound:
-            machine, vectors = machines[place]
-            coefficients = machine["coefficients"][output]
-            used = np.flatnonzero(coefficients)
-            facts = [float(values[label][t]) for values in (self.alphas_, self.errors_, self.sigmas_)]
-            intercept = float(machine["intercepts"][output])
-            return BoostedRound(*facts, drawn, machine["support"][used], coefficients[used], vectors[used], intercept)
-
-        members = enumerate(parts["members"])
-        return [[one(label, t, *member) for t, member in enumerate(rounds)] for label, rounds in members]
+        self.estimators_ = rounds_of(parts)
 
     # ------------------------------------------------------------ answers
 
@@ -505,12 +444,3 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
             return np.empty(0, dtype=int), np.empty(0)
         rows = np.argsort(-history[-1], kind="stable")[:n_rows]
         return rows, history[-1][rows] / history[0][rows]
-
-
-def _plain(value: Any) -> Any:
-    """A number, text, truth value or None that JSON can say."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    return int(value) if isinstance(value, Integral) else float(value)

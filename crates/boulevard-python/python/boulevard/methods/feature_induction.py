@@ -90,33 +90,33 @@ class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEsti
     def __init__(
         self,
         *,
-        n_induced="auto",
-        max_depth="auto",
-        C=0.01,
-        sampling="resample",
-        output="soft",
-        gamma_rule="w2/2C",
-        gamma_max=50.0,
-        min_samples_leaf=2,
-        confidence=0.25,
-        cross_fit=False,
-        max_induced=50,
-        min_gain=0.0,
-        kernel="linear",
-        kernel_C=1.0,
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        preset=None,
-        class_weight=None,
-        calibrate=False,
-        tol=1e-4,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        n_induced: int | Literal["auto"] = "auto",
+        max_depth: int | Literal["auto"] | None = "auto",
+        C: float = 0.01,
+        sampling: Literal["resample", "weight"] = "resample",
+        output: Literal["soft", "hard", "laplace"] = "soft",
+        gamma_rule: Literal["w2/2C", "w/C", "cw"] = "w2/2C",
+        gamma_max: float = 50.0,
+        min_samples_leaf: float = 2,
+        confidence: float = 0.25,
+        cross_fit: bool = False,
+        max_induced: int = 50,
+        min_gain: float = 0.0,
+        kernel: str = "linear",
+        kernel_C: float = 1.0,
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        preset: Literal["paper"] | None = None,
+        class_weight: ClassWeight = None,
+        calibrate: bool = False,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_induced = n_induced
         self.max_depth = max_depth
         self.C = C
@@ -198,8 +198,7 @@ class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEsti
         {predicted_labels}
         """
         codes = self._judge("codes", X)
-        labels: Labels = self.classes_.take(codes)
-        return labels
+        return self.classes_.take(codes)
 
     def staged_predict(self, X: TableLike) -> Iterator[Labels]:
         """Predict with 0, 1, 2, ... induced features; the first are the linear machine's labels.
@@ -278,27 +277,27 @@ class FeatureInducer(InducingEstimator):
     def __init__(
         self,
         *,
-        n_induced="auto",
-        max_depth="auto",
-        C=0.01,
-        sampling="resample",
-        output="soft",
-        gamma_rule="w2/2C",
-        gamma_max=50.0,
-        min_samples_leaf=2,
-        confidence=0.25,
-        cross_fit=False,
-        max_induced=50,
-        min_gain=0.0,
-        preset=None,
-        class_weight=None,
-        tol=1e-4,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        n_induced: int | Literal["auto"] = "auto",
+        max_depth: int | Literal["auto"] | None = "auto",
+        C: float = 0.01,
+        sampling: Literal["resample", "weight"] = "resample",
+        output: Literal["soft", "hard", "laplace"] = "soft",
+        gamma_rule: Literal["w2/2C", "w/C", "cw"] = "w2/2C",
+        gamma_max: float = 50.0,
+        min_samples_leaf: float = 2,
+        confidence: float = 0.25,
+        cross_fit: bool = False,
+        max_induced: int = 50,
+        min_gain: float = 0.0,
+        preset: Literal["paper"] | None = None,
+        class_weight: ClassWeight = None,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_induced = n_induced
         self.max_depth = max_depth
         self.C = C

@@ -1,8 +1,8 @@
 """One decision for several samples that share a label."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, Ta
 from ..exceptions import DataError
 from ..svm._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS
 from ..svm.classification import KernelClassifier
+from ._multi_sample_sequential import SequentialDecision, SequentialMixin
 from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
 
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
@@ -28,30 +29,6 @@ __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 #: Parameters with the same name and value in the native learner.
 _SAME = "n_samples_per_decision method symmetric n_extended normalization other_sizes priors platt_guard".split()
 _MULTICLASS = {"ovo": "one_vs_one", "ovr": "one_vs_rest"}
-
-
-class SequentialDecision(NamedTuple):
-    """What :meth:`MultiSampleClassifier.decide` returns.
-
-    Attributes
-    ----------
-    label : object
-        The most probable class.
-    decided : bool
-        Whether the confidence was reached.
-    posteriors : ndarray of shape (n_samples, n_classes)
-        The posterior after every sample that was looked at.
-    n_samples : int
-        Their number.
-    expected_samples : ndarray of shape (n_classes,)
-        How many are expected for a set of each class.
-    """
-
-    label: Any
-    decided: bool
-    posteriors: Floats
-    n_samples: int
-    expected_samples: Floats
 
 
 def _absent(name: str, why: str) -> property:
@@ -65,7 +42,7 @@ def _absent(name: str, why: str) -> property:
 
 @loads("multi_sample")
 @document
-class MultiSampleClassifier(KernelClassifier):
+class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     """One decision for K samples that are known to share a label.
 
     ``method="direct"`` fits one machine on sets of K samples with a kernel that does not depend on their order (the extended input space
@@ -168,32 +145,32 @@ class MultiSampleClassifier(KernelClassifier):
     def __init__(
         self,
         *,
-        n_samples_per_decision=3,
-        method="direct",
-        symmetric=True,
-        n_extended=None,
-        normalization="mean",
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        other_sizes="consensus",
-        multiclass="ovo",
-        class_weight=None,
-        priors=None,
-        platt_guard=False,
-        calibrate=False,
-        shrinking=True,
-        tol=1e-3,
-        cache_size=200,
-        max_iter=-1,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        n_samples_per_decision: int = 3,
+        method: Literal["direct", "consensus", "vote"] = "direct",
+        symmetric: bool = True,
+        n_extended: int | None = None,
+        normalization: Literal["mean", "cosine"] = "mean",
+        C: float = 1.0,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        other_sizes: Literal["consensus", "family"] = "consensus",
+        multiclass: Literal["ovo", "ovr"] = "ovo",
+        class_weight: ClassWeight = None,
+        priors: ArrayLike | None = None,
+        platt_guard: bool = False,
+        calibrate: bool = False,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_samples_per_decision = n_samples_per_decision
         self.method = method
         self.symmetric = symmetric
@@ -234,7 +211,7 @@ class MultiSampleClassifier(KernelClassifier):
             "other_sizes": self.other_sizes,
             "class_weight": class_weight,
             "multiclass": _MULTICLASS[self.multiclass],
-            "priors": None if self.priors is None else [float(p) for p in self.priors],
+            "priors": None if self.priors is None else np.asarray(self.priors, dtype=float).tolist(),
             "platt_guard": bool(self.platt_guard),
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
@@ -257,7 +234,7 @@ class MultiSampleClassifier(KernelClassifier):
         return sets.X, y, None if sets.names is None else sets.codes()
 
     @fitting
-    def fit(self, X: TablesLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:  # type: ignore[override]
+    def fit(self, X: TablesLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -332,8 +309,7 @@ class MultiSampleClassifier(KernelClassifier):
         """
         values, _ = self._judge_sets("decisions", X, groups)
         codes = (values.ravel() > 0).astype(np.intp) if len(self.classes_) == 2 else values.argmax(axis=1)
-        labels: Labels = self.classes_.take(codes)
-        return labels
+        return self.classes_.take(codes)
 
     def predict_proba(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """Predict class probabilities of every set; the most probable class is always the predicted one.
@@ -370,9 +346,7 @@ class MultiSampleClassifier(KernelClassifier):
     def _calibrate(self, X: Any, codes: Any, weights: Any) -> None:
         _core.calibrate_sets(self._native, self._table(X), codes, weights, count_threads(self.n_jobs))
 
-    def score(
-        self, X: TablesLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> float:
+    def score(self, X: TablesLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
         """Share of sets whose label is predicted rightly.
 
         Parameters
@@ -416,62 +390,6 @@ class MultiSampleClassifier(KernelClassifier):
         rows[sets.members] = values
         return rows.ravel() if len(self.classes_) == 2 else rows
 
-    # ------------------------------------------------------------ one sample at a time
-
-    def expected_samples(self, confidence: float = 0.99) -> Floats:
-        """Expected number of samples of each class until ``decide`` is sure (Wald's approximation on held-out evidence).
-
-        Parameters
-        ----------
-        confidence : float, default=0.99
-            The posterior to reach.
-
-        Returns
-        -------
-        samples : ndarray of shape (n_classes,)
-            Infinite where single samples do not tell the class from another.
-        """
-        self._need_model()
-        return _core.expected_samples(self._native, float(confidence))
-
-    def decide(self, stream: Iterable[ArrayLike], confidence: float = 0.99, max_samples: int | None = None) -> SequentialDecision:
-        """Look at samples one at a time until the label is sure: a sequential test on the consensus of single samples.
-
-        Parameters
-        ----------
-        stream : iterable of array-like of shape (n_features,)
-            Samples of one set, taken only as long as they are needed.
-        confidence : float, default=0.99
-            The posterior at which to stop, above chance and below 1.
-        max_samples : int, default=None
-            Samples to take at most.
-
-        Returns
-        -------
-        decision : SequentialDecision
-            With ``label``, ``decided`` (whether the confidence was reached), ``posteriors`` (one row per sample taken), ``n_samples``
-            and ``expected_samples`` (for each class).
-        """
-        expected = self.expected_samples(confidence)
-        total, log_rates = np.log(self.priors_), np.log(self.class_rates_)
-        posteriors: list[Floats] = []
-        for sample in stream:
-            row = np.asarray(sample, dtype=float)
-            if row.ndim != 1:
-                raise DataError(f"a stream holds single samples of {self.n_features_in_} features, got shape {row.shape}")
-            table = self._read_new(_with_names(self, row))
-            scores = _core.sample_scores(self._native, table, 1)[0]
-            total += scores - log_rates
-            posterior = np.exp(total - total.max())
-            posteriors.append(posterior / posterior.sum())
-            if posteriors[-1].max() >= confidence or len(posteriors) == max_samples:
-                break
-        if not posteriors:
-            raise DataError("the stream is empty: a decision needs at least one sample")
-        label = self.classes_[int(total.argmax())]
-        decided = bool(posteriors[-1].max() >= confidence)
-        return SequentialDecision(label, decided, np.array(posteriors), len(posteriors), expected)
-
     def error_by_size(
         self, X: TablesLike, y: ArrayLike, sizes: Iterable[int] = range(1, 11), n_repeats: int = 10, random_state: RandomState = None
     ) -> dict[str, Any]:
@@ -511,13 +429,3 @@ class MultiSampleClassifier(KernelClassifier):
     coef_ = _absent("coef_", "sets have no weights of features")
     probA_ = _absent("probA_", "see predict_proba")
     probB_ = _absent("probB_", "see predict_proba")
-
-
-def _with_names(estimator: Any, row: Floats) -> Any:
-    """One sample as a table, with the names the estimator was fitted with."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        return row[None, :]
-    import pandas
-
-    return pandas.DataFrame(row[None, :], columns=names)

@@ -37,7 +37,8 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
         the trivial solution and a warning.
     {selection_prior}
     calibrate : bool, default=False
-        Whether to fit probabilities with the model, which costs five more fits. Otherwise that happens when ``predict_proba`` is first called.
+        Whether to fit probabilities with the model, which costs five more fits. Otherwise that happens when ``predict_proba`` is first
+        called.
     {shared}
 
     Attributes
@@ -75,25 +76,25 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
     def __init__(
         self,
         *,
-        select="features",
-        kernels=None,
-        normalize_kernels=True,
-        rho=0.01,
-        ln_rho=None,
-        c=3.0,
-        bias="gaussian",
-        bias_variance=1.0,
-        share=True,
-        threshold=0.0,
-        tol=1e-6,
-        max_iter=1000,
-        calibrate=False,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        select: Literal["features", "kernels"] = "features",
+        kernels: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
+        normalize_kernels: bool = True,
+        rho: float = 0.01,
+        ln_rho: float | None = None,
+        c: float = 3.0,
+        bias: Literal["gaussian", "flat"] = "gaussian",
+        bias_variance: float = 1.0,
+        share: bool = True,
+        threshold: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.select = select
         self.kernels = kernels
         self.normalize_kernels = normalize_kernels
@@ -225,8 +226,7 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
     def _classes_of(self, task: int) -> Labels:
         if "classes" in self._outputs and len(self.classes_) > 2:
             return np.array([False, True])
-        classes: Labels = self.classes_[task] if isinstance(self.classes_, list) else self.classes_
-        return classes
+        return self.classes_[task] if isinstance(self.classes_, list) else self.classes_
 
     def predict_proba(self, X: TablesLike, task: int | None = None) -> Any:
         """Predict class probabilities.
@@ -334,25 +334,25 @@ class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
     def __init__(
         self,
         *,
-        select="features",
-        kernels=None,
-        normalize_kernels=True,
-        rho=0.01,
-        ln_rho=None,
-        c=3.0,
-        epsilon=0.1,
-        margin_prior="exp",
-        bias="gaussian",
-        bias_variance=1.0,
-        share=True,
-        threshold=0.0,
-        tol=1e-6,
-        max_iter=1000,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-    ):
+        select: Literal["features", "kernels"] = "features",
+        kernels: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
+        normalize_kernels: bool = True,
+        rho: float = 0.01,
+        ln_rho: float | None = None,
+        c: float = 3.0,
+        epsilon: float = 0.1,
+        margin_prior: Literal["exp", "jj"] = "exp",
+        bias: Literal["gaussian", "flat"] = "gaussian",
+        bias_variance: float = 1.0,
+        share: bool = True,
+        threshold: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         self.select = select
         self.kernels = kernels
         self.normalize_kernels = normalize_kernels
@@ -388,7 +388,7 @@ class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
         y = np.asarray(y)
         if y.dtype.kind not in "biuf":
             y = y.astype(np.float64)
-        y = np.require(y, dtype=np.float64, requirements="CA")
+        y = np.require(y, dtype=np.float64, requirements=["C", "A"])
         if not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity.")
         return y

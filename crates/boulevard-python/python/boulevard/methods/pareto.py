@@ -152,32 +152,32 @@ class ParetoSVC(KernelClassifier):
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        mode="hybrid",
-        n_points=100,
-        population_size=100,
-        generations=1000,
-        mutation="hybrid",
-        crossover="uniform",
-        variant="paper",
-        holdout=0.2,
-        holdout_repeats=5,
-        bias="none",
-        pick="holdout",
-        refit=True,
-        tol=1e-5,
-        cache_size=200,
-        max_iter=-1,
-        calibrate=False,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        mode: Literal["hybrid", "exact", "evolve"] = "hybrid",
+        n_points: int = 100,
+        population_size: int = 100,
+        generations: int = 1000,
+        mutation: Literal["hybrid", "switching", "gaussian"] = "hybrid",
+        crossover: Literal["uniform", "arithmetic"] = "uniform",
+        variant: Literal["paper", "textbook"] = "paper",
+        holdout: float = 0.2,
+        holdout_repeats: int = 5,
+        bias: Literal["none", "objective"] = "none",
+        pick: int | Literal["holdout", "knee", "one-se"] = "holdout",
+        refit: bool = True,
+        tol: float = 1e-5,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -205,7 +205,7 @@ class ParetoSVC(KernelClassifier):
         self.random_state = random_state
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:  # type: ignore[override]
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:  # type: ignore[override]  # a front has no weights of samples
         """Compute the front and pick a point.
 
         Parameters

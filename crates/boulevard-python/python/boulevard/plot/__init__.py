@@ -2,10 +2,10 @@
 
 from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
 from ._feature_induction import InductionDisplay, RulesDisplay
-from ._svm import DecisionDisplay, TuneDisplay
 from ._multi_sample import ErrorBySizeDisplay, SequentialDisplay
-from ._pareto import FrontDisplay
 from ._multitask_selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
+from ._pareto import FrontDisplay
+from ._svm import DecisionDisplay, TuneDisplay
 
 __all__ = [
     "BoostingDisplay",

@@ -115,7 +115,7 @@ class KernelEstimator(NativeEstimator):
         K = self.kernel(X, self.X_fit_)
         if sp.issparse(K):
             K = K.toarray()
-        return np.require(np.asarray(K, dtype=np.float64), requirements="CA")
+        return np.require(np.asarray(K, dtype=np.float64), requirements=["C", "A"])
 
     def _read_new(self, X: Any) -> Table:
         """A table to judge."""

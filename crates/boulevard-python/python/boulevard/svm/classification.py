@@ -124,8 +124,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
         self._need_model()
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        labels: Labels = self.classes_.take(self._judge("codes", X))
-        return labels
+        return self.classes_.take(self._judge("codes", X))
 
     @property
     def probA_(self) -> Floats:
@@ -209,25 +208,25 @@ class SVC(KernelClassifier):
     def __init__(
         self,
         *,
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        tol=1e-3,
-        cache_size=200,
-        class_weight=None,
-        verbose=0,
-        max_iter=-1,
-        decision_function_shape="ovr",
-        break_ties=False,
-        calibrate=False,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        C: float = 1.0,
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.degree = degree
@@ -301,25 +300,25 @@ class NuSVC(KernelClassifier):
     def __init__(
         self,
         *,
-        nu=0.5,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        tol=1e-3,
-        cache_size=200,
-        class_weight=None,
-        verbose=0,
-        max_iter=-1,
-        decision_function_shape="ovr",
-        break_ties=False,
-        calibrate=False,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        nu: float = 0.5,
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.nu = nu
         self.kernel = kernel
         self.degree = degree

@@ -135,24 +135,24 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
 
     def __init__(
         self,
-        penalty="l2",
-        loss="squared_hinge",
+        penalty: Literal["l1", "l2"] = "l2",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
         *,
-        dual="auto",
-        tol=1e-4,
-        C=1.0,
-        multi_class="ovr",
-        fit_intercept=True,
-        intercept_scaling=None,
-        class_weight=None,
-        verbose=0,
-        random_state=None,
-        max_iter=1000,
-        calibrate=False,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-    ):
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: Literal["ovr"] = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         self.penalty = penalty
         self.loss = loss
         self.dual = dual
@@ -240,8 +240,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         """
         values = self.decision_function(X)
         codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        labels: Labels = self.classes_.take(codes)
-        return labels
+        return self.classes_.take(codes)
 
 
 @loads("linear_svr")
@@ -305,20 +304,20 @@ class LinearSVR(RegressorMixin, LinearEstimator):
     def __init__(
         self,
         *,
-        epsilon=0.0,
-        tol=1e-4,
-        C=1.0,
-        loss="epsilon_insensitive",
-        fit_intercept=True,
-        intercept_scaling=None,
-        dual="auto",
-        verbose=0,
-        random_state=None,
-        max_iter=1000,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-    ):
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        dual: bool | Literal["auto"] = "auto",
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         self.epsilon = epsilon
         self.tol = tol
         self.C = C

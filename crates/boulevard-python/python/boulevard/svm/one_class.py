@@ -52,21 +52,21 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-3,
-        nu=0.5,
-        shrinking=True,
-        cache_size=200,
-        verbose=0,
-        max_iter=-1,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = 0,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -151,5 +151,4 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
         labels : ndarray of shape (n_samples,)
             1 inside (the border included), -1 outside.
         """
-        labels: NDArray[np.int64] = self._judge("codes", X)
-        return labels
+        return self._judge("codes", X)

@@ -22,7 +22,7 @@ __all__ = ["SVR", "NuSVR"]
 def read_numbers(y: Any) -> Floats:
     """A regression target as 64-bit numbers."""
     y = column_or_1d(y, warn=True)
-    return np.require(y.astype(np.float64, copy=False), requirements="CA")
+    return np.require(y.astype(np.float64, copy=False), requirements=["C", "A"])
 
 
 @document
@@ -116,22 +116,22 @@ class SVR(KernelRegressor):
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-3,
-        C=1.0,
-        epsilon=0.1,
-        shrinking=True,
-        cache_size=200,
-        verbose=0,
-        max_iter=-1,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = 0,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -197,22 +197,22 @@ class NuSVR(KernelRegressor):
     def __init__(
         self,
         *,
-        nu=0.5,
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        tol=1e-3,
-        cache_size=200,
-        verbose=0,
-        max_iter=-1,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: int = 0,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.nu = nu
         self.C = C
         self.kernel = kernel
