@@ -1,68 +1,40 @@
 """The boosted classifier for rare labels and classes."""
 
-import json
-from dataclasses import dataclass
+from collections.abc import Iterator
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length
 
-from ._base import NativeEstimator, count_threads, seed_of, shared_constraints, with_callbacks
-from ._classification import ProbabilityMixin
-from ._docs import document
-from ._kernel_estimator import class_names, read_weights
-from .exceptions import DataError
+from .. import _core
+from .._base import fitting
+from .._classes import ProbabilityMixin, class_names, read_weights
+from .._docs import document
+from .._files import loads
+from .._limits import SHARED_LIMITS, plain, seed_of
+from .._typing import ClassWeight, Floats, Parts, RandomState, TableLike
+from ..svm._kernel_machine import steps_of
+from ._boosted_rounds import BoostedRound, rounds_of
 
 __all__ = ["BoostedRound", "BoostedSVC"]
 
-_AT_LEAST_ONE = {"auto": "auto", True: "always", False: "never"}
+_AT_LEAST_ONE: dict[Any, str] = {"auto": "auto", True: "always", False: "never"}
+#: Parameters with the same name and value in the native learner.
+_SAME = (
+    "sampling sampling_ratio initial_weights thresholds voting sigma_init sigma_min sigma_step weight_scale max_rounds early_stopping "
+    "validation preset calibrate"
+).split()
 
 
-@dataclass(frozen=True, repr=False)
-class BoostedRound:
-    """One round of one label: a weighted machine.
-
-    Attributes
-    ----------
-    alpha, error, sigma : float
-        Weight of its vote, weight of the training rows it misses, width of its kernel.
-    n_drawn : int
-        Rows it learnt from.
-    support_ : ndarray
-        Rows of its support vectors.
-    dual_coef_ : ndarray
-        Their coefficients.
-    support_vectors_ : ndarray or sparse matrix
-        The support vectors.
-    intercept_ : float
-        Constant of the decision function.
-    """
-
-    alpha: float
-    error: float
-    sigma: float
-    n_drawn: int
-    support_: np.ndarray
-    dual_coef_: np.ndarray
-    support_vectors_: object
-    intercept_: float
-
-    def __repr__(self):
-        return f"BoostedRound(alpha={self.alpha:.3g}, error={self.error:.3g}, sigma={self.sigma:.3g}, n_support={len(self.support_)})"
-
-    def decision_function(self, X):
-        """Decision values of this round alone."""
-        from sklearn.metrics.pairwise import rbf_kernel
-
-        return rbf_kernel(X, self.support_vectors_, gamma=0.5 / self.sigma**2) @ self.dual_coef_ + self.intercept_
-
-
+@loads("boosted")
 @document
-class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
+class BoostedSVC(ClassifierMixin, ProbabilityMixin):
     """Boosted sample-weighted support vector machines for rare labels and classes (SAB-WSVM).
 
     One ensemble per label: every round solves a support vector machine in which rows that earlier rounds missed cost more
@@ -136,20 +108,9 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
         Macro F1 of held-out rows by number of rounds, where that was looked at.
     label_names_ : list of str
         Names of the labels, where ``y`` is a label matrix.
-    objective_ : float
-        Sum of the dual objectives of all rounds.
-    dual_gap_ : float
-        Largest relative duality gap of a round.
     n_iter_ : int
         Steps of the solver in all.
-    fit_status_ : int
-        0 converged, 1 iteration limit, 2 time limit, 3 interrupted.
-    fit_time_ : float
-        Seconds.
-    n_features_in_ : int
-        Number of features seen during ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` had names that are all strings.
+    {fit_attributes}
 
     See Also
     --------
@@ -167,6 +128,7 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
     True
     """
 
+    _kind = "boosted"
     _target_kinds = "biufU"
     _parameter_constraints = {
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -189,38 +151,38 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        **shared_constraints,
+        **SHARED_LIMITS,
     }
 
     def __init__(
         self,
         *,
-        C=1.0,
-        sampling="all",
-        sampling_ratio=0.3,
-        initial_weights="balanced",
-        thresholds="tuned",
-        voting="soft",
-        sigma_init=None,
-        sigma_min=None,
-        sigma_step=None,
-        weight_scale="n",
-        max_rounds=20,
-        early_stopping=True,
-        validation=5,
-        at_least_one="auto",
-        class_weight=None,
-        preset=None,
-        calibrate=False,
-        tol=1e-3,
-        cache_size=200,
-        max_iter=-1,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        C: float = 1.0,
+        sampling: Literal["all", "stratified", "trimming"] = "all",
+        sampling_ratio: float = 0.3,
+        initial_weights: Literal["balanced", "uniform"] = "balanced",
+        thresholds: Literal["tuned", "zero"] = "tuned",
+        voting: Literal["soft", "hard"] = "soft",
+        sigma_init: float | None = None,
+        sigma_min: float | None = None,
+        sigma_step: float | None = None,
+        weight_scale: float | Literal["n"] = "n",
+        max_rounds: int = 20,
+        early_stopping: bool = True,
+        validation: int | float = 5,
+        at_least_one: bool | Literal["auto"] = "auto",
+        class_weight: ClassWeight = None,
+        preset: Literal["paper"] | None = None,
+        calibrate: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.C = C
         self.sampling = sampling
         self.sampling_ratio = sampling_ratio
@@ -247,7 +209,7 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
         self.memory_limit = memory_limit
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
@@ -255,33 +217,20 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
 
     # ------------------------------------------------------------ input
 
-    def _native_parameters(self, names):
-        weights = "equal" if self.class_weight is None else self.class_weight
+    def _learner(self, names: list[str]) -> Parts:
+        """Parameters of the native learner."""
+        weights: Any = "equal" if self.class_weight is None else self.class_weight
         if isinstance(weights, dict):
             known = dict(zip(self.classes_.tolist(), names, strict=True))
             wrong = [key for key in weights if key not in known and str(key) not in names]
             if wrong:
                 raise ValueError(f"The classes, {wrong}, are not in class_weight's reach: known are {list(known)}")
             weights = {"given": [(known.get(key, str(key)), float(factor)) for key, factor in weights.items()]}
-        number = lambda value: None if value is None else float(value)
         return {
+            **{name: plain(getattr(self, name)) for name in _SAME},
             "c": float(self.C),
-            "sampling": self.sampling,
-            "sampling_ratio": float(self.sampling_ratio),
-            "initial_weights": self.initial_weights,
-            "thresholds": self.thresholds,
-            "voting": self.voting,
-            "sigma_init": number(self.sigma_init),
-            "sigma_min": number(self.sigma_min),
-            "sigma_step": number(self.sigma_step),
-            "weight_scale": "n" if isinstance(self.weight_scale, str) else float(self.weight_scale),
-            "max_rounds": int(self.max_rounds),
-            "early_stopping": bool(self.early_stopping),
-            "validation": int(self.validation) if isinstance(self.validation, Integral) else float(self.validation),
             "at_least_one": _AT_LEAST_ONE["auto" if isinstance(self.at_least_one, str) else bool(self.at_least_one)],
             "class_weight": weights,
-            "preset": self.preset,
-            "calibrate": bool(self.calibrate),
             "solver": {
                 "tolerance": float(self.tol),
                 "cache_megabytes": float(self.cache_size),
@@ -290,119 +239,102 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
             "seed": seed_of(self.random_state),
         }
 
-    def _read_target(self, X, y):
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        solver = given["solver"]
+        return {
+            **{name: given[name] for name in _SAME},
+            "C": given["c"],
+            "at_least_one": {name: value for value, name in _AT_LEAST_ONE.items()}[given["at_least_one"]],
+            "class_weight": None if given["class_weight"] == "equal" else given["class_weight"],
+            "tol": solver["tolerance"],
+            "cache_size": solver["cache_megabytes"],
+            "max_iter": steps_of(solver["max_iterations"]),
+            "random_state": given["seed"],
+        }
+
+    def _prepare(self, model: _core.Model, parts: Parts) -> None:
+        super()._prepare(model, parts)
+        names = model.classes or []
+        if parts["target"] == "labels":
+            self.classes_, self.label_names_ = np.arange(len(names)), names
+            self._label_dtype, self._label_sparse = np.dtype(int), False
+        if isinstance(self.class_weight, dict):
+            known = dict(zip(names, self.classes_.tolist(), strict=True))
+            self.class_weight = {known[name]: factor for name, factor in self.class_weight["given"]}
+
+    def _read_target(self, X: Any, y: Any, original: tuple[Any, Any]) -> tuple[Any, list[str]]:
         """The target for the native part and its names; sets ``classes_``."""
         self.__dict__.pop("label_names_", None)
         columns = getattr(y, "columns", None)
         if not sp.issparse(y):
             y = np.asarray(y)
         if sp.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
-            Y = check_array(y, accept_sparse="csr", dtype=None, ensure_2d=True, input_name="y")
-            check_consistent_length(X, Y)
-            check_classification_targets(Y)
-            if type_of_target(Y, input_name="y") != "multilabel-indicator" and not (sp.issparse(Y) and Y.shape[1] == 1):
-                raise ValueError("y must hold classes or be a label matrix of 0 and 1; several columns of classes are not supported")
-            self._label_dtype, self._label_sparse = Y.dtype, sp.issparse(Y)
-            dense = Y.toarray() if sp.issparse(Y) else np.asarray(Y)
-            if not np.isin(dense, (0, 1)).all():
-                raise ValueError("a label matrix must hold 0 and 1 only")
-            names = [str(name) for name in columns] if columns is not None else [str(j) for j in range(dense.shape[1])]
-            if len(set(names)) < len(names):
-                raise ValueError(f"label names must differ, got {names}")
-            self.classes_, self.label_names_ = np.arange(dense.shape[1]), names
-            return np.ascontiguousarray(dense, dtype=bool), names
-        y = column_or_1d(y, warn=True)
+            return self._read_labels(X, y, columns)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
+        _, codes = self._encode(y, original)
         return codes, class_names(self.classes_)
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def _read_labels(self, X: Any, y: Any, columns: Any) -> tuple[NDArray[np.bool_], list[str]]:
+        """A label matrix and the names of its columns."""
+        Y = check_array(y, accept_sparse="csr", dtype=None, ensure_2d=True, input_name="y")
+        check_consistent_length(X, Y)
+        check_classification_targets(Y)
+        if type_of_target(Y, input_name="y") != "multilabel-indicator" and not (sp.issparse(Y) and Y.shape[1] == 1):
+            raise ValueError("y must hold classes or be a label matrix of 0 and 1; several columns of classes are not supported")
+        self._label_dtype, self._label_sparse = Y.dtype, sp.issparse(Y)
+        dense = Y.toarray() if sp.issparse(Y) else np.asarray(Y)
+        if not np.isin(dense, (0, 1)).all():
+            raise ValueError("a label matrix must hold 0 and 1 only")
+        names = [str(name) for name in columns] if columns is not None else [str(j) for j in range(dense.shape[1])]
+        if len(set(names)) < len(names):
+            raise ValueError(f"label names must differ, got {names}")
+        self.classes_, self.label_names_ = np.arange(dense.shape[1]), names
+        return np.ascontiguousarray(dense, dtype=bool), names
+
+    @fitting
+    def fit(self, X: TableLike, y: TableLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensembles.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
+        {training}
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
             Class labels, or a label matrix of 0 and 1.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts: 2 is the same as having the row twice (where nothing is drawn at random).
 
-        Returns
-        -------
-        self : object
-            The fitted classifier.
+        {self}
         """
         self._check_parameters()
         original = (X, y)
         if y is None:
             self._read_anything(X, y, reset=True, needs_y=True)
         X, _ = self._read_anything(X, None, reset=True, needs_y=False)
-        y, names = self._read_target(X, y)
+        target, names = self._read_target(X, y, original)
         weights = read_weights(sample_weight, X)
-        if y.ndim == 1:
-            self._check_classes_left(y, weights)
-        parameters = json.dumps(self._native_parameters(names))
-        parts, raised = self._run("boosted", parameters, X, y, names, weights, original)
-        self.__dict__.pop("_training", None)
-        if not self._native.calibrated:
-            self._remember(X, y, weights)
+        if target.ndim == 1:
+            self._check_classes_left(target, weights)
+        parts, raised = self._run(self._learner(names), X, target, names, weights, original, (X, target, weights))
         self._take(parts)
         self._end(parts, raised)
         return self
 
-    def _take(self, parts):
+    def _take(self, parts: Parts) -> None:
         self.alphas_, self.errors_, self.sigmas_ = parts["alphas"], parts["errors"], parts["sigmas"]
         self.thresholds_, self.weights_, self.endings_ = parts["thresholds"], parts["weights"], parts["endings"]
         self.validation_scores_ = parts["stage_scores"]
         self.n_rounds_ = np.array([len(alphas) for alphas in self.alphas_])
         self.n_iter_ = int(parts["iterations"])
-        machines = []
-        for machine in parts["machines"]:
-            vectors = machine["vectors"]
-            if type(vectors) is tuple:
-                indptr, indices, data, columns = vectors
-                vectors = sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, columns))
-            machines.append((machine, vectors))
-        self.estimators_ = []
-        for label, members in enumerate(parts["members"]):
-            rounds = []
-            for t, (place, output, drawn) in enumerate(members):
-                machine, vectors = machines[place]
-                used = np.flatnonzero(machine["coefficients"][output])
-                rounds.append(
-                    BoostedRound(
-                        float(self.alphas_[label][t]),
-                        float(self.errors_[label][t]),
-                        float(self.sigmas_[label][t]),
-                        drawn,
-                        machine["support"][used],
-                        machine["coefficients"][output][used],
-                        vectors[used],
-                        float(machine["intercepts"][output]),
-                    )
-                )
-            self.estimators_.append(rounds)
+        self.estimators_ = rounds_of(parts)
 
     # ------------------------------------------------------------ answers
 
-    def _judge(self, method, X):
-        check_is_fitted(self)
-        table, _ = self._read(X, reset=False)
-        try:
-            return getattr(self._native, method)(self._table(table), count_threads(self.n_jobs))
-        except DataError:
-            self._read_anything(X, None, reset=False, needs_y=False)
-            raise
-
     @property
-    def _is_multilabel(self):
+    def _is_multilabel(self) -> bool:
         return "label_names_" in self.__dict__
 
-    def _answer(self, decisions):
+    def _answer(self, decisions: Floats) -> Any:
         """Predictions from decision values."""
         if self._is_multilabel:
             said = (decisions > 0).astype(self._label_dtype)
@@ -411,29 +343,29 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
             return self.classes_.take((decisions.ravel() > 0).astype(int))
         return self.classes_.take(decisions.argmax(axis=1))
 
-    def decision_function(self, X):
+    def _shaped(self, decisions: Floats) -> Floats:
+        return decisions.ravel() if not self._is_multilabel and len(self.classes_) == 2 else decisions
+
+    def decision_function(self, X: TableLike) -> Floats:
         """Scores minus thresholds.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
         Returns
         -------
         decisions : ndarray of shape (n_samples,) or (n_samples, n_labels)
             Two classes: positive for ``classes_[1]``. More: the largest is the prediction. Label matrix: positive ones are predicted.
         """
-        decisions = self._judge("decisions", X)
-        return decisions.ravel() if not self._is_multilabel and len(self.classes_) == 2 else decisions
+        return self._shaped(self._judge("decisions", X))
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> Any:
         """Predict classes or labels.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
         Returns
         -------
@@ -442,13 +374,12 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
         """
         return self._answer(self._judge("decisions", X))
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: TableLike) -> Iterator[Floats]:
         """Decision values after 1, 2, ... rounds, with the thresholds of the whole ensemble.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
         Yields
         ------
@@ -456,15 +387,14 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
             As ``decision_function`` returns them.
         """
         for decisions in self._judge("staged", X):
-            yield decisions.ravel() if not self._is_multilabel and len(self.classes_) == 2 else decisions
+            yield self._shaped(decisions)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: TableLike) -> Iterator[Any]:
         """Predictions after 1, 2, ... rounds.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
         Yields
         ------
@@ -474,7 +404,7 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
         for decisions in self._judge("staged", X):
             yield self._answer(decisions)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Floats:
         """Predict probabilities.
 
         They come from Platt's sigmoids on scores of held-out rows: those of the fit, or (``thresholds="zero"`` without early stopping)
@@ -482,19 +412,16 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Of every class, the largest being the predicted one; or of every label, above one half where it is predicted.
         """
-        check_is_fitted(self)
-        self._ensure_calibrated()
-        return self._judge("probabilities", X)
+        return super().predict_proba(X)
 
-    def hard_rows(self, label=0, n_rows=10):
+    def hard_rows(self, label: int = 0, n_rows: int = 10) -> tuple[NDArray[np.intp], Floats]:
         """The training rows that a label struggles with.
 
         Parameters
@@ -511,49 +438,9 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
         weights : ndarray of shape (n_rows,)
             Their weights as multiples of the weight they started with.
         """
-        check_is_fitted(self)
+        self._need_model()
         history = self.weights_[label]
         if history.shape[1] == 0:
             return np.empty(0, dtype=int), np.empty(0)
         rows = np.argsort(-history[-1], kind="stable")[:n_rows]
         return rows, history[-1][rows] / history[0][rows]
-
-    # ------------------------------------------------------------ files
-
-    @classmethod
-    def _from_native(cls, model, given, labels):
-        """An estimator for a model from a file."""
-        solver, weights = given["solver"], given["class_weight"]
-        estimator = cls(
-            C=given["c"],
-            class_weight=None if weights == "equal" else weights,
-            at_least_one={"auto": "auto", "always": True, "never": False}[given["at_least_one"]],
-            tol=solver["tolerance"],
-            cache_size=solver["cache_megabytes"],
-            max_iter=-1 if solver["max_iterations"] is None else solver["max_iterations"],
-            random_state=given["seed"],
-            **{
-                name: given[name]
-                for name in (
-                    "sampling", "sampling_ratio", "initial_weights", "thresholds", "voting", "sigma_init", "sigma_min", "sigma_step",
-                    "weight_scale", "max_rounds", "early_stopping", "validation", "preset", "calibrate",
-                )
-            },
-        )  # fmt: skip
-        parts = model.parts()
-        estimator._native = model
-        if parts["target"] == "labels":
-            estimator.classes_, estimator.label_names_ = np.arange(len(model.classes)), model.classes
-            estimator._label_dtype, estimator._label_sparse = np.dtype(int), False
-        else:
-            estimator.classes_ = labels
-        if isinstance(weights, dict):
-            known = dict(zip(model.classes, estimator.classes_.tolist(), strict=True))
-            estimator.class_weight = {known[name]: factor for name, factor in weights["given"]}
-        estimator.objective_, estimator.dual_gap_ = parts["objective"], parts["gap"]
-        estimator.fit_time_, estimator.fit_status_ = parts["seconds"], parts["status"]
-        estimator.n_features_in_ = parts["features"]
-        if model.feature_names is not None:
-            estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        estimator._take(parts)
-        return estimator

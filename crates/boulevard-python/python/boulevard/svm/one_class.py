@@ -1,15 +1,22 @@
 """One-class machines with the interface of ``sklearn.svm``."""
 
-from sklearn.base import OutlierMixin
-from sklearn.utils.validation import check_is_fitted
+from typing import Any, Self
 
-from ._base import with_callbacks
-from ._docs import document
-from ._kernel_estimator import CONSTRAINTS, is_array, KernelEstimator, NU_LIMITS, read_weights
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import OutlierMixin
+
+from .._base import fitting
+from .._classes import read_weights
+from .._docs import document
+from .._files import loads
+from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
+from ._kernel_machine import MACHINE_LIMITS, NU_LIMITS, KernelEstimator
 
 __all__ = ["OneClassSVM"]
 
 
+@loads("one_class")
 @document
 class OneClassSVM(OutlierMixin, KernelEstimator):
     """Support of a distribution: tells samples like the training data from others, without labels.
@@ -28,7 +35,8 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     ----------
     offset_ : float
         ``decision_function = score_samples - offset_``.
-    {attributes}
+    {support_attributes}
+    {fit_attributes}
 
     Examples
     --------
@@ -39,26 +47,26 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     """
 
     _kind = "one_class"
-    _parameter_constraints = {**CONSTRAINTS, **NU_LIMITS}
+    _parameter_constraints = {**MACHINE_LIMITS, **NU_LIMITS}
 
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-3,
-        nu=0.5,
-        shrinking=True,
-        cache_size=200,
-        verbose=0,
-        max_iter=-1,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = 0,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -74,58 +82,55 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
         self.memory_limit = memory_limit
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    @fitting
+    def fit(self, X: TableLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training samples; a square kernel matrix for ``kernel="precomputed"``.
+        {training_or_kernel}
         y : Ignored
             Present for consistency.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: 2 is the same as having the row twice.
+        {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._check_parameters()
         original = (X, None)
         X, _ = self._read_training(X, None, needs_y=False)
         weights = read_weights(sample_weight, X)
-        self._fit_native({"nu": float(self.nu)}, X, None, None, weights, original, is_array(original[0]))
+        self._fit_machine({"nu": float(self.nu)}, X, None, None, weights, original)
         return self
 
-    def _take(self, parts, sparse_array=False):
-        super()._take(parts, sparse_array)
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {**super()._constructor(given), "nu": given["nu"]}
+
+    def _take(self, parts: Parts) -> None:
+        super()._take(parts)
         self.offset_ = -float(self.intercept_[0])
 
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> Floats:
         """Signed distance to the border: positive inside.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples_or_kernel}
 
         Returns
         -------
         decisions : ndarray of shape (n_samples,)
             The decision values.
         """
-        check_is_fitted(self)
-        return self._judge("raw", X).ravel()
+        values: Floats = self._judge("raw", X)
+        return values.ravel()
 
-    def score_samples(self, X):
+    def score_samples(self, X: TableLike) -> Floats:
         """Decision values without the offset.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples_or_kernel}
 
         Returns
         -------
@@ -134,18 +139,16 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
         """
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[np.int64]:
         """Tell inliers from outliers.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples_or_kernel}
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             1 inside (the border included), -1 outside.
         """
-        check_is_fitted(self)
         return self._judge("codes", X)

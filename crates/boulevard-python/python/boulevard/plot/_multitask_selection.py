@@ -1,8 +1,19 @@
 """Pictures of multi-task selection: paths over rho, weights, errors, tasks."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Bunch
+
+from .._typing import TableLike
 from ._axes import axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..methods.multitask_selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor
 
 
 class SelectionPathDisplay:
@@ -20,14 +31,14 @@ class SelectionPathDisplay:
         Name of the values.
     """
 
-    def __init__(self, *, ln_rho, values, names, what="switch"):
+    def __init__(self, *, ln_rho: NDArray[Any], values: NDArray[Any], names: Sequence[str], what: str = "switch") -> None:
         self.ln_rho = ln_rho
         self.values = values
         self.names = names
         self.what = what
 
     @classmethod
-    def from_path(cls, path, *, weights=False, ax=None, **kwargs):
+    def from_path(cls, path: Bunch, *, weights: bool = False, ax: "Axes | None" = None, **kwargs: Any) -> Self:
         """Draw what :func:`boulevard.selection_path` returned; ``weights`` for sizes of the weights instead of switches."""
         if weights:
             if path.coef is None:
@@ -38,13 +49,13 @@ class SelectionPathDisplay:
             values = values.max(axis=1) if values.ndim == 3 else values
         return cls(ln_rho=path.ln_rho, values=values, names=path.group_names, what=what).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, labelled=8):
+    def plot(self, ax: "Axes | None" = None, *, labelled: int = 8) -> Self:
         """Draw; the ``labelled`` largest groups get a name. Returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         order = np.argsort(self.ln_rho)
         x = self.ln_rho[order] / np.log(10)
         largest = set(np.argsort(self.values.max(axis=0))[::-1][:labelled].tolist())
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for group in range(self.values.shape[1]):
             style = {"label": self.names[group]} if group in largest else {"color": "0.8", "linewidth": 0.7, "zorder": 1}
             self.lines_ += ax.plot(x, self.values[order, group], **style)
@@ -65,16 +76,23 @@ class SelectionWeightDisplay:
         One per feature.
     """
 
-    def __init__(self, *, weights, names):
+    def __init__(self, *, weights: NDArray[Any], names: Sequence[str]) -> None:
         self.weights = weights
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, *, task=0, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: "MultiTaskSelectionClassifier | MultiTaskSelectionRegressor",
+        *,
+        task: int = 0,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw a fitted estimator's weights."""
         return cls(weights=estimator.coef_[task], names=estimator.group_names_).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, color="C0"):
+    def plot(self, ax: "Axes | None" = None, *, color: str = "C0") -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         self.bars_ = ax.vlines(np.arange(len(self.weights)), 0, self.weights, colors=color, linewidth=1)
@@ -83,7 +101,7 @@ class SelectionWeightDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def carrying(self, share=0.99):
+    def carrying(self, share: float = 0.99) -> int:
         """How many features carry ``share`` of the squared weight."""
         squares = np.sort(self.weights**2)[::-1]
         return int(np.searchsorted(np.cumsum(squares), share * squares.sum()) + 1) if squares.sum() > 0 else 0
@@ -102,21 +120,32 @@ class SelectionErrorDisplay:
         What the errors are.
     """
 
-    def __init__(self, *, ln_rho, shared, own, what="share of wrong decisions"):
+    def __init__(self, *, ln_rho: NDArray[Any], shared: NDArray[Any], own: NDArray[Any], what: str = "share of wrong decisions") -> None:
         self.ln_rho = ln_rho
         self.shared = shared
         self.own = own
         self.what = what
 
     @classmethod
-    def from_data(cls, estimator, X, y, X_test, y_test, *, rhos=(1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6), ax=None, **kwargs):
+    def from_data(
+        cls,
+        estimator: "MultiTaskSelectionClassifier | MultiTaskSelectionRegressor",
+        X: TableLike,
+        y: ArrayLike,
+        X_test: TableLike,
+        y_test: ArrayLike,
+        *,
+        rhos: Sequence[float] = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6),
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Fit two paths on ``X, y`` and judge them on ``X_test, y_test``.
 
         Errors are ``1 - score``.
         """
         from sklearn.base import clone
 
-        from .._selection_tools import selection_path
+        from ..methods._multitask_selection_search import selection_path
 
         errors = []
         for share in (True, False):
@@ -125,7 +154,7 @@ class SelectionErrorDisplay:
         display = cls(ln_rho=np.log(rhos), shared=np.array(errors[0]), own=np.array(errors[1]), what="1 - score")
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None):
+    def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         order = np.argsort(self.ln_rho)
@@ -149,13 +178,15 @@ class TaskFeatureDisplay:
         Names.
     """
 
-    def __init__(self, *, weights, tasks, features):
+    def __init__(self, *, weights: NDArray[Any], tasks: Sequence[str], features: Sequence[str]) -> None:
         self.weights = weights
         self.tasks = tasks
         self.features = features
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: "MultiTaskSelectionClassifier | MultiTaskSelectionRegressor", *, ax: "Axes | None" = None, **kwargs: Any
+    ) -> Self:
         """Draw a fitted estimator's weights."""
         outputs = estimator._outputs
         names = outputs.get("classes") or outputs.get("labels") or (outputs.get("tasks") or {}).get("names") or []
@@ -163,7 +194,7 @@ class TaskFeatureDisplay:
         names = list(names) if len(names) == count else [f"task {k}" for k in range(count)]
         return cls(weights=estimator.coef_, tasks=names, features=estimator.group_names_).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, cmap="RdBu_r", most_names=40):
+    def plot(self, ax: "Axes | None" = None, *, cmap: str = "RdBu_r", most_names: int = 40) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         limit = np.abs(self.weights).max() or 1.0
@@ -188,17 +219,17 @@ class TransferDisplay:
         The errors.
     """
 
-    def __init__(self, *, tasks, alone, together):
+    def __init__(self, *, tasks: Sequence[str], alone: NDArray[Any], together: NDArray[Any]) -> None:
         self.tasks = tasks
         self.alone = alone
         self.together = together
 
     @classmethod
-    def from_report(cls, report, *, ax=None, **kwargs):
+    def from_report(cls, report: Bunch, *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
         """Draw what :func:`boulevard.transfer_report` returned."""
         return cls(tasks=report.tasks, alone=report.alone, together=report.together).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None):
+    def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         place = np.arange(len(self.tasks))

@@ -2,40 +2,44 @@
 
 import json
 import math
+from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import Bunch
 
-from . import _core
-from ._base import count_threads
+from .. import _core
+from .._limits import count_threads
+from .._typing import Grid, Parts, Table, TablesLike, Targets
+from .multitask_selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor
 
 __all__ = ["selection_path", "selection_search", "transfer_report"]
 
+_Estimator: TypeAlias = MultiTaskSelectionClassifier | MultiTaskSelectionRegressor
 
-def _prepare(estimator, X, y):
+
+def _prepare(estimator: _Estimator, X: Any, y: Any) -> tuple[str, list[Table], Targets, str, list[str] | None]:
+    """Parameters, tables, targets, outputs and names of features."""
     estimator._check_parameters()
-    tables, targets, outputs = estimator._training(X, y)
-    names = estimator.feature_names_in_.tolist() if "feature_names_in_" in estimator.__dict__ else None
-    return tables, targets, json.dumps(outputs), names
+    tables, targets, outputs = estimator._read_tasks(X, y)
+    return json.dumps(estimator._learner()), tables, targets, outputs, estimator._feature_names()
 
 
-def _limits(estimator):
+def _limits(estimator: _Estimator) -> tuple[Any, ...]:
     return count_threads(estimator.n_jobs), estimator.max_time, estimator.memory_limit, estimator._listener((None, None))
 
 
-def _ln(rhos, ln_rhos):
+def _ln(rhos: Grid, ln_rhos: Grid) -> list[float]:
     if (rhos is None) == (ln_rhos is None):
         raise ValueError("give either rhos or ln_rhos")
-    if ln_rhos is None:
+    if rhos is not None:
         if any(not 0 < rho <= 1 for rho in rhos):
             raise ValueError(f"every rho must be above 0 and at most 1, got {list(rhos)}")
-        ln_rhos = [math.log(rho) for rho in rhos]
-    return [float(value) for value in ln_rhos]
+        return [math.log(rho) for rho in rhos]
+    return [float(value) for value in np.asarray(ln_rhos)]
 
 
-def _fitted_like(estimator, model, ln_rho):
-    from sklearn.base import clone
-
+def _fitted_like(estimator: _Estimator, model: _core.Model, ln_rho: float) -> Any:
     copy = clone(estimator).set_params(ln_rho=ln_rho)
     for name in ("classes_", "n_features_in_", "feature_names_in_"):
         if name in estimator.__dict__:
@@ -44,7 +48,7 @@ def _fitted_like(estimator, model, ln_rho):
     return copy
 
 
-def selection_path(estimator, X, y, *, rhos=None, ln_rhos=None):
+def selection_path(estimator: _Estimator, X: TablesLike, y: Any, *, rhos: Grid = None, ln_rhos: Grid = None) -> Bunch:
     """Fit an estimator for several prior probabilities, every fit starting from its neighbour's solution.
 
     Parameters
@@ -76,9 +80,7 @@ def selection_path(estimator, X, y, *, rhos=None, ln_rhos=None):
     if rhos is None and ln_rhos is None:
         rhos = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6]
     values = _ln(rhos, ln_rhos)
-    tables, targets, outputs, names = _prepare(estimator, X, y)
-    threads, time, memory, listener = _limits(estimator)
-    models = _core.selection_path(estimator._parameters(), tables, targets, outputs, names, values, threads, time, memory, listener)
+    models = _core.selection_path(*_prepare(estimator, X, y), values, *_limits(estimator))
     estimators = [_fitted_like(estimator, model, value) for model, value in zip(models, values, strict=True)]
     return Bunch(
         rho=np.exp(values),
@@ -92,7 +94,18 @@ def selection_path(estimator, X, y, *, rhos=None, ln_rhos=None):
     )
 
 
-def selection_search(estimator, X, y, *, rhos=None, ln_rhos=None, cs=None, cv=5, n_repeats=1, random_state=0):
+def selection_search(
+    estimator: _Estimator,
+    X: TablesLike,
+    y: Any,
+    *,
+    rhos: Grid = None,
+    ln_rhos: Grid = None,
+    cs: Grid = None,
+    cv: int = 5,
+    n_repeats: int = 1,
+    random_state: int = 0,
+) -> Bunch:
     """Choose rho and c by cross-validation, reusing the path over rho in every fold.
 
     Parameters
@@ -119,13 +132,10 @@ def selection_search(estimator, X, y, *, rhos=None, ln_rhos=None, cs=None, cv=5,
     """
     if rhos is None and ln_rhos is None:
         rhos = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6]
-    search = {"ln_rho": _ln(rhos, ln_rhos), "folds": int(cv), "repeats": int(n_repeats), "seed": int(random_state)}
+    search: Parts = {"ln_rho": _ln(rhos, ln_rhos), "folds": int(cv), "repeats": int(n_repeats), "seed": int(random_state)}
     search["c"] = [float(c) for c in ([1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10] if cs is None else cs)]
-    tables, targets, outputs, names = _prepare(estimator, X, y)
-    threads, time, memory, listener = _limits(estimator)
-    grid, model = _core.selection_search(
-        estimator._parameters(), json.dumps(search), tables, targets, outputs, names, threads, time, memory, listener
-    )
+    parameters, tables, targets, outputs, names = _prepare(estimator, X, y)
+    grid, model = _core.selection_search(parameters, json.dumps(search), tables, targets, outputs, names, *_limits(estimator))
     best = grid["best"]
     fitted = _fitted_like(estimator, model, grid["ln_rho"][best]).set_params(c=grid["c"][best])
     return Bunch(
@@ -139,7 +149,7 @@ def selection_search(estimator, X, y, *, rhos=None, ln_rhos=None, cs=None, cv=5,
     )
 
 
-def transfer_report(estimator, X, y, *, cv=5, random_state=0):
+def transfer_report(estimator: _Estimator, X: TablesLike, y: Any, *, cv: int = 5, random_state: int = 0) -> Bunch:
     """What the tasks gain from each other: cross-validated errors of every task learnt alone and together.
 
     Parameters
@@ -158,9 +168,4 @@ def transfer_report(estimator, X, y, *, cv=5, random_state=0):
     report : Bunch
         ``tasks`` (names), ``alone`` and ``together`` (share of wrong decisions, or mean squared error), ``rows``.
     """
-    tables, targets, outputs, names = _prepare(estimator, X, y)
-    threads, time, memory, listener = _limits(estimator)
-    found = _core.selection_transfer(
-        estimator._parameters(), tables, targets, outputs, names, int(cv), int(random_state), threads, time, memory, listener
-    )
-    return Bunch(**found)
+    return Bunch(**_core.selection_transfer(*_prepare(estimator, X, y), int(cv), int(random_state), *_limits(estimator)))

@@ -1,10 +1,22 @@
 """Pictures of a kernel machine and of a search over its parameters."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._docs import document
+from .._typing import TableLike
 from ._axes import axes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
+    from ..model_selection import TuneResult
+
+
+@document
 class DecisionDisplay:
     """Decision values of a machine over a plane, with its margin and support vectors.
 
@@ -28,7 +40,17 @@ class DecisionDisplay:
     >>> display = DecisionDisplay.from_estimator(SVC().fit(X, y), X, y)  # doctest: +SKIP
     """
 
-    def __init__(self, *, xx, yy, decision, X=None, y=None, support=None, names=None):
+    def __init__(
+        self,
+        *,
+        xx: NDArray[Any],
+        yy: NDArray[Any],
+        decision: NDArray[Any],
+        X: NDArray[Any] | None = None,
+        y: NDArray[Any] | None = None,
+        support: NDArray[Any] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
         self.xx = xx
         self.yy = yy
         self.decision = decision
@@ -38,7 +60,17 @@ class DecisionDisplay:
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, resolution=120, margin=0.2, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: TableLike,
+        y: ArrayLike | None = None,
+        *,
+        resolution: int = 120,
+        margin: float = 0.2,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Evaluate a fitted estimator over the plane of its two features, and plot.
 
         Parameters
@@ -53,10 +85,7 @@ class DecisionDisplay:
             Points along each side.
         margin : float, default=0.2
             Share of the range added on each side.
-        ax : matplotlib axes, default=None
-            Where to draw.
-        **kwargs
-            For :meth:`plot`.
+        {ax}
 
         Returns
         -------
@@ -71,9 +100,10 @@ class DecisionDisplay:
         low, high = points.min(axis=0), points.max(axis=0)
         pad = margin * np.where(high > low, high - low, 1.0)
         xx, yy = np.meshgrid(*(np.linspace(low[i] - pad[i], high[i] + pad[i], resolution) for i in range(2)))
-        grid = np.column_stack([xx.ravel(), yy.ravel()])
+        grid: Any = np.column_stack([xx.ravel(), yy.ravel()])
         if names is not None:
-            grid = type(X)(grid, columns=names)
+            frame: Any = type(X)
+            grid = frame(grid, columns=names)
         judge = getattr(estimator, "decision_function", estimator.predict)
         values = np.asarray(judge(grid))
         if values.ndim == 2:
@@ -89,7 +119,7 @@ class DecisionDisplay:
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, cmap="RdBu_r", levels=(-1.0, 0.0, 1.0)):
+    def plot(self, ax: "Axes | None" = None, *, cmap: str = "RdBu_r", levels: Sequence[float] = (-1.0, 0.0, 1.0)) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         self.surface_ = ax.contourf(self.xx, self.yy, self.decision, levels=20, cmap=cmap, alpha=0.6)
@@ -110,6 +140,7 @@ class DecisionDisplay:
         return self
 
 
+@document
 class TuneDisplay:
     """The scores of a search over C and gamma as a heat map.
 
@@ -125,7 +156,7 @@ class TuneDisplay:
         Row and column of the best point.
     """
 
-    def __init__(self, *, C, gamma, scores, scoring, best):
+    def __init__(self, *, C: NDArray[Any], gamma: NDArray[Any], scores: NDArray[Any], scoring: str, best: tuple[int, ...]) -> None:
         self.C = C
         self.gamma = gamma
         self.scores = scores
@@ -133,7 +164,7 @@ class TuneDisplay:
         self.best = best
 
     @classmethod
-    def from_result(cls, result, *, ax=None, **kwargs):
+    def from_result(cls, result: "TuneResult", *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
         """Draw what :func:`boulevard.model_selection.tune` found (the best epsilon's plane, where there are several)."""
         table = result.cv_results_
         gammas = np.nan_to_num(table["param_gamma"], nan=0.0)
@@ -147,7 +178,7 @@ class TuneDisplay:
         best = tuple(int(i) for i in np.unravel_index(flat, scores.shape))
         return cls(C=C, gamma=gamma, scores=scores, scoring=result.scoring_, best=best).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, cmap="viridis"):
+    def plot(self, ax: "Axes | None" = None, *, cmap: str = "viridis") -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         self.image_ = ax.imshow(self.scores, origin="lower", aspect="auto", cmap=cmap)

@@ -1,10 +1,21 @@
 """Pictures of feature induction: the error over the number of features, and the rules."""
 
-import numpy as np
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._docs import document
+from .._typing import TableLike
 from ._axes import axes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
+    from ..methods.feature_induction import FeatureInductionClassifier
+
+
+@document
 class InductionDisplay:
     """Error over the number of induced features, the linear machine's error beside it.
 
@@ -27,13 +38,21 @@ class InductionDisplay:
     >>> display = InductionDisplay.from_estimator(clf, X, y)  # doctest: +SKIP
     """
 
-    def __init__(self, *, curves, linear_error, chosen=None):
+    def __init__(self, *, curves: dict[str, NDArray[Any]], linear_error: float, chosen: int | None = None) -> None:
         self.curves = curves
         self.linear_error = linear_error
         self.chosen = chosen
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, y=None, *, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: "FeatureInductionClassifier",
+        X: TableLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot the training error, the hold-out's curves where there was one, and the error on (X, y).
 
         Parameters
@@ -42,10 +61,7 @@ class InductionDisplay:
             Fitted, two classes for the training and hold-out curves.
         X, y : array-like, default=None
             Rows to test on.
-        ax : matplotlib axes, default=None
-            Where to draw.
-        **kwargs
-            For :meth:`plot`.
+        {ax}
 
         Returns
         -------
@@ -69,7 +85,7 @@ class InductionDisplay:
         display = cls(curves=curves, linear_error=float(last[0]), chosen=int(np.max(estimator.n_induced_)))
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, *, ax=None, **kwargs):
+    def plot(self, *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters
@@ -85,7 +101,7 @@ class InductionDisplay:
             With ``ax_`` and ``lines_``.
         """
         ax = axes(ax)
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for name, errors in self.curves.items():
             self.lines_ += ax.plot(np.arange(len(errors)), 100 * np.asarray(errors), label=name, **kwargs)
         ax.axhline(100 * self.linear_error, color="0.5", linestyle="--", label=f"linear, {100 * self.linear_error:.1f} %")
@@ -99,6 +115,7 @@ class InductionDisplay:
         return self
 
 
+@document
 class RulesDisplay:
     """The weightiest rules as bars: what each adds to the decision where it holds.
 
@@ -117,11 +134,13 @@ class RulesDisplay:
     >>> display = RulesDisplay.from_estimator(clf)  # doctest: +SKIP
     """
 
-    def __init__(self, *, rules):
+    def __init__(self, *, rules: list[dict[str, Any]]) -> None:
         self.rules = rules
 
     @classmethod
-    def from_estimator(cls, estimator, *, max_rules=10, ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: "FeatureInductionClassifier", *, max_rules: int = 10, ax: "Axes | None" = None, **kwargs: Any
+    ) -> Self:
         """Plot the weightiest rules of a fitted estimator.
 
         Parameters
@@ -130,10 +149,7 @@ class RulesDisplay:
             Fitted.
         max_rules : int, default=10
             Rules to show.
-        ax : matplotlib axes, default=None
-            Where to draw.
-        **kwargs
-            For :meth:`plot`.
+        {ax}
 
         Returns
         -------
@@ -142,7 +158,7 @@ class RulesDisplay:
         """
         return cls(rules=estimator.rules_[:max_rules]).plot(ax=ax, **kwargs)
 
-    def plot(self, *, ax=None, **kwargs):
+    def plot(self, *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters

@@ -1,75 +1,71 @@
 """The linear machines of ``sklearn.svm`` on boulevard's solvers."""
 
-import json
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
-import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._base import count_threads, NativeEstimator, seed_of, shared_constraints, with_callbacks
-from ._classification import ProbabilityMixin
-from ._docs import document
-from ._kernel_estimator import class_names, HUGE, read_weights
-from .exceptions import DataError
+from .._base import NativeEstimator, fitting
+from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
+from .._docs import document
+from .._files import loads
+from .._limits import SHARED_LIMITS, seed_of
+from .._typing import ClassWeight, Floats, Labels, Parts, RandomState, TableLike
+from ._kernel_machine import HUGE
+from .regression import read_numbers
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
-_CONSTRAINTS = {
+_LIMITS: dict[str, list[Any]] = {
     "tol": [Interval(Real, 0.0, None, closed="neither")],
     "C": [Interval(Real, 0.0, None, closed="neither")],
     "fit_intercept": ["boolean"],
     "intercept_scaling": [None, Interval(Real, 0.0, None, closed="neither")],
     "dual": ["boolean", StrOptions({"auto"})],
     "max_iter": [Interval(Integral, 0, None, closed="left")],
-    **shared_constraints,
+    **SHARED_LIMITS,
 }
 
 
 class LinearEstimator(NativeEstimator):
     """What both classes share."""
 
-    _kind = None
-
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _bias(self):
-        if not self.fit_intercept:
-            return "none"
-        return "free" if self.intercept_scaling is None else {"column": float(self.intercept_scaling)}
+    def _shared(self) -> Parts:
+        """Parameters of the native learner that both classes have."""
+        bias: Any = "none"
+        if self.fit_intercept:
+            bias = "free" if self.intercept_scaling is None else {"column": float(self.intercept_scaling)}
+        return {"c": min(float(self.C), HUGE), "bias": bias, "tolerance": float(self.tol)}
 
-    def _fit_native(self, parameters, X, y, names, weights, original):
-        parameters.update(c=min(float(self.C), HUGE), bias=self._bias(), tolerance=float(self.tol))
-        parts, raised = self._run(self._kind, json.dumps(parameters), X, y, names, weights, original)
-        self._take(parts)
-        self._end(parts, raised)
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        bias = given["bias"]
+        return {
+            "C": given["c"],
+            "tol": given["tolerance"],
+            "fit_intercept": bias != "none",
+            "intercept_scaling": bias["column"] if isinstance(bias, dict) else None,
+        }
 
-    def _take(self, parts):
+    def _take(self, parts: Parts) -> None:
         self.coef_ = parts["weights"]
         self.intercept_ = parts["intercepts"] if self.fit_intercept else 0.0
         self.n_iter_ = int(parts["iterations"])
 
-    def _limit(self):
+    def _limit(self) -> tuple[str, str]:
         return "the gap no longer falls", "lower C"
 
-    def _judge(self, method, X):
-        """Calls a method of the native model; faults that the quick look left to it are said in scikit-learn's words."""
-        check_is_fitted(self)
-        given = X
-        X, _ = self._read(X, reset=False)
-        try:
-            return getattr(self._native, method)(self._table(X), count_threads(self.n_jobs))
-        except DataError:
-            self._read_anything(given, None, reset=False, needs_y=False)
-            raise
 
-
+@loads("linear_svc")
 @document
-class LinearSVC(ProbabilityMixin, ClassifierMixin, LinearEstimator):
+class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
     """Linear support vector classification for many rows or many columns.
 
     Same parameters and attributes as :class:`sklearn.svm.LinearSVC`, with two differences. The intercept is not regularised unless
@@ -95,8 +91,7 @@ class LinearSVC(ProbabilityMixin, ClassifierMixin, LinearEstimator):
         Whether there is an intercept.
     intercept_scaling : float, default=None
         None leaves the intercept free; a number regularises it as the weight of a constant column of that value (LIBLINEAR's way).
-    class_weight : dict or "balanced", default=None
-        Factors of ``C`` by class; "balanced" is inversely to the classes' (weighted) frequencies.
+    {class_weight}
     max_iter : int, default=1000
         Accepted for compatibility; fits end by their certificate. ``max_time`` limits them.
     calibrate : bool, default=False
@@ -113,18 +108,7 @@ class LinearSVC(ProbabilityMixin, ClassifierMixin, LinearEstimator):
         The class labels.
     n_iter_ : int
         Steps of the solver, over all classes.
-    objective_ : float
-        Value of the dual objective (as a minimisation); the sum over all classes.
-    dual_gap_ : float
-        Relative duality gap, the certificate.
-    fit_status_ : int
-        0 converged, 1 the gap could not be reached, 2 time limit, 3 interrupted.
-    fit_time_ : float
-        Seconds.
-    n_features_in_ : int
-        Number of features seen during ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` had names that are all strings.
+    {fit_attributes}
 
     See Also
     --------
@@ -141,7 +125,7 @@ class LinearSVC(ProbabilityMixin, ClassifierMixin, LinearEstimator):
     _kind = "linear_svc"
     _target_kinds = "biufU"
     _parameter_constraints = {
-        **_CONSTRAINTS,
+        **_LIMITS,
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "multi_class": [StrOptions({"ovr"})],
@@ -151,24 +135,24 @@ class LinearSVC(ProbabilityMixin, ClassifierMixin, LinearEstimator):
 
     def __init__(
         self,
-        penalty="l2",
-        loss="squared_hinge",
+        penalty: Literal["l1", "l2"] = "l2",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
         *,
-        dual="auto",
-        tol=1e-4,
-        C=1.0,
-        multi_class="ovr",
-        fit_intercept=True,
-        intercept_scaling=None,
-        class_weight=None,
-        verbose=0,
-        random_state=None,
-        max_iter=1000,
-        calibrate=False,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-    ):
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: Literal["ovr"] = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         self.penalty = penalty
         self.loss = loss
         self.dual = dual
@@ -186,80 +170,80 @@ class LinearSVC(ProbabilityMixin, ClassifierMixin, LinearEstimator):
         self.max_time = max_time
         self.memory_limit = memory_limit
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: 2 is the same as having the row twice.
+        {training}
+        {labels}
+        {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted classifier.
+        {self}
         """
         self._check_parameters()
         if self.penalty == "l1" and self.loss == "hinge":
             raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use loss='squared_hinge'")
-        if y is None:
-            self._read_anything(X, y, reset=True, needs_y=True)
         original = (X, y)
-        X, y = self._read(X, y, reset=True, needs_y=True)
-        y, codes = self._encode(X, y, original)
+        X, y = self._read_training(X, y)
+        labels, codes = self._encode(y, original)
         weights = read_weights(sample_weight, X)
         self._check_classes_left(codes, weights)
-        _, class_weight = self._class_weights(y, weights)
         parameters = {
+            **self._shared(),
             "loss": "absolute" if self.loss == "hinge" else "squared",
             "regulariser": self.penalty,
-            "class_weight": class_weight,
+            "class_weight": self._class_weights(labels, weights)[1],
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
         }
-        self._remember(X, codes, weights)
-        self._fit_native(parameters, X, codes, class_names(self.classes_), weights, original)
+        parts, raised = self._run(parameters, X, codes, class_names(self.classes_), weights, original, (X, codes, weights))
+        self._take(parts)
+        self._end(parts, raised)
         return self
 
-    def decision_function(self, X):
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {
+            **super()._constructor(given),
+            "loss": "hinge" if given["loss"] == "absolute" else "squared_hinge",
+            "penalty": given["regulariser"],
+            "class_weight": given_weights(given["class_weight"]),
+            "calibrate": given["calibrate"],
+            "random_state": given["seed"],
+        }
+
+    def decision_function(self, X: TableLike) -> Floats:
         """Evaluate the decision function.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
         Returns
         -------
         decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: one value, positive for ``classes_[1]``; more: one column per class, the largest of which is the prediction.
         """
-        values = self._judge("decisions", X)
+        values: Floats = self._judge("decisions", X)
         return values.ravel() if len(self.classes_) == 2 else values
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> Labels:
         """Predict class labels.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The class with the largest decision value.
+        {predicted_labels}
         """
         values = self.decision_function(X)
         codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_.take(codes)
 
 
+@loads("linear_svr")
 @document
 class LinearSVR(RegressorMixin, LinearEstimator):
     """Linear support vector regression for many rows or many columns.
@@ -295,18 +279,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):
         Constant of the prediction.
     n_iter_ : int
         Steps of the solver.
-    objective_ : float
-        Value of the dual objective (as a minimisation).
-    dual_gap_ : float
-        Relative duality gap, the certificate.
-    fit_status_ : int
-        0 converged, 1 the gap could not be reached, 2 time limit, 3 interrupted.
-    fit_time_ : float
-        Seconds.
-    n_features_in_ : int
-        Number of features seen during ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` had names that are all strings.
+    {fit_attributes}
 
     See Also
     --------
@@ -323,7 +296,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):
 
     _kind = "linear_svr"
     _parameter_constraints = {
-        **_CONSTRAINTS,
+        **_LIMITS,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
     }
@@ -331,20 +304,20 @@ class LinearSVR(RegressorMixin, LinearEstimator):
     def __init__(
         self,
         *,
-        epsilon=0.0,
-        tol=1e-4,
-        C=1.0,
-        loss="epsilon_insensitive",
-        fit_intercept=True,
-        intercept_scaling=None,
-        dual="auto",
-        verbose=0,
-        random_state=None,
-        max_iter=1000,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-    ):
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        dual: bool | Literal["auto"] = "auto",
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         self.epsilon = epsilon
         self.tol = tol
         self.C = C
@@ -359,50 +332,46 @@ class LinearSVR(RegressorMixin, LinearEstimator):
         self.max_time = max_time
         self.memory_limit = memory_limit
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: 2 is the same as having the row twice.
+        {training}
+        {numbers}
+        {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted regressor.
+        {self}
         """
         self._check_parameters()
-        if y is None:
-            self._read_anything(X, y, reset=True, needs_y=True)
         original = (X, y)
-        X, y = self._read(X, y, reset=True, needs_y=True)
-        y = np.ascontiguousarray(column_or_1d(y, warn=True), dtype=np.float64)
+        X, y = self._read_training(X, y)
         weights = read_weights(sample_weight, X)
         loss = "absolute" if self.loss == "epsilon_insensitive" else "squared"
-        self._fit_native({"loss": loss, "epsilon": float(self.epsilon)}, X, y, None, weights, original)
+        parameters = {**self._shared(), "loss": loss, "epsilon": float(self.epsilon)}
+        parts, raised = self._run(parameters, X, read_numbers(y), None, weights, original)
+        self._take(parts)
+        self._end(parts, raised)
         return self
 
-    def _take(self, parts):
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        loss = "epsilon_insensitive" if given["loss"] == "absolute" else "squared_epsilon_insensitive"
+        return {**super()._constructor(given), "loss": loss, "epsilon": given["epsilon"]}
+
+    def _take(self, parts: Parts) -> None:
         super()._take(parts)
         self.coef_ = self.coef_.ravel()
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> Floats:
         """Predict target values.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples.
+        {samples}
 
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            The predictions.
+        {predicted_numbers}
         """
-        return self._judge("decisions", X).ravel()
+        values: Floats = self._judge("decisions", X)
+        return values.ravel()

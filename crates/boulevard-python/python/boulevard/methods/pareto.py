@@ -1,17 +1,30 @@
 """The whole trade-off between margin and error in one fit."""
 
-import json
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from . import _core
-from ._base import seed_of, with_callbacks
-from ._classification import SVC, KernelClassifier
-from ._docs import document
-from ._kernel_estimator import CONSTRAINTS, class_names, is_array
+from .. import _core
+from .._base import fitting
+from .._classes import class_names
+from .._docs import document
+from .._files import loads
+from .._kernels import kernel_parameters
+from .._limits import seed_of
+from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
+from ..svm._kernel_machine import MACHINE_LIMITS, steps_of
+from ..svm.classification import SVC, KernelClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from ..plot import FrontDisplay
 
 __all__ = ["ParetoSVC"]
 
@@ -20,6 +33,7 @@ COLUMNS = ("quadratic", "sum_alpha", "train_error", "holdout_error", "n_support"
 _DTYPE = np.dtype([(name, np.int64 if name == "n_support" else np.float64) for name in COLUMNS])
 
 
+@loads("pareto")
 @document
 class ParetoSVC(KernelClassifier):
     """Multi-objective support vector classification: every trade-off between margin and error, and a choice among them.
@@ -92,7 +106,8 @@ class ParetoSVC(KernelClassifier):
     train_rows_ : ndarray
         Rows that the front was computed from.
     {classifier_attributes}
-    {attributes}
+    {support_attributes}
+    {fit_attributes}
 
     See Also
     --------
@@ -114,7 +129,7 @@ class ParetoSVC(KernelClassifier):
 
     _kind = "pareto"
     _parameter_constraints = {
-        **{name: limits for name, limits in CONSTRAINTS.items() if name != "shrinking"},
+        **{name: limits for name, limits in MACHINE_LIMITS.items() if name != "shrinking"},
         "mode": [StrOptions({"hybrid", "exact", "evolve"})],
         "n_points": [Interval(Integral, 2, None, closed="left")],
         "population_size": [Interval(Integral, 4, None, closed="left")],
@@ -130,38 +145,39 @@ class ParetoSVC(KernelClassifier):
         "calibrate": ["boolean"],
     }
     # What plain classifiers have as parameters.
+    class_weight = None
     decision_function_shape = "ovr"
     break_ties = False
 
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        mode="hybrid",
-        n_points=100,
-        population_size=100,
-        generations=1000,
-        mutation="hybrid",
-        crossover="uniform",
-        variant="paper",
-        holdout=0.2,
-        holdout_repeats=5,
-        bias="none",
-        pick="holdout",
-        refit=True,
-        tol=1e-5,
-        cache_size=200,
-        max_iter=-1,
-        calibrate=False,
-        n_jobs=None,
-        verbose=0,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        mode: Literal["hybrid", "exact", "evolve"] = "hybrid",
+        n_points: int = 100,
+        population_size: int = 100,
+        generations: int = 1000,
+        mutation: Literal["hybrid", "switching", "gaussian"] = "hybrid",
+        crossover: Literal["uniform", "arithmetic"] = "uniform",
+        variant: Literal["paper", "textbook"] = "paper",
+        holdout: float = 0.2,
+        holdout_repeats: int = 5,
+        bias: Literal["none", "objective"] = "none",
+        pick: int | Literal["holdout", "knee", "one-se"] = "holdout",
+        refit: bool = True,
+        tol: float = 1e-5,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -188,30 +204,30 @@ class ParetoSVC(KernelClassifier):
         self.memory_limit = memory_limit
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X, y):
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:  # type: ignore[override]  # a front has no weights of samples
         """Compute the front and pick a point.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training samples; a symmetric kernel matrix for ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        {training_or_kernel}
+        {labels}
 
-        Returns
-        -------
-        self : object
-            The fitted classifier.
+        {self}
         """
         self._check_parameters()
-        if y is None:
-            self._read_anything(X, y, reset=True, needs_y=True)
         original = (X, y)
         X, y = self._read_training(X, y)
-        y, codes = self._encode(X, y, original)
-        pick = self.pick.replace("-", "_") if isinstance(self.pick, str) else {"index": int(self.pick)}
-        parameters = {
+        _, codes = self._encode(y, original)
+        parts, raised = self._run(self._learner(None), X, codes, class_names(self.classes_), None, original, (X, codes, None))
+        self.class_weight_ = np.ones(len(self.classes_))
+        self._take(parts)
+        self._end(parts, raised)
+        return self
+
+    def _learner(self, class_weight: Any) -> Parts:
+        """Parameters of the native learner."""
+        return {
             "kernel": self._kernel(),
             "mode": self.mode,
             "n_points": int(self.n_points),
@@ -223,7 +239,7 @@ class ParetoSVC(KernelClassifier):
             "holdout": float(self.holdout),
             "holdout_repeats": int(self.holdout_repeats),
             "bias": self.bias,
-            "pick": pick,
+            "pick": self.pick.replace("-", "_") if isinstance(self.pick, str) else {"index": int(self.pick)},
             "refit": bool(self.refit),
             "tolerance": float(self.tol),
             "cache_megabytes": float(self.cache_size),
@@ -231,17 +247,22 @@ class ParetoSVC(KernelClassifier):
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
         }
-        self.__dict__.pop("_training", None)
-        if not self.calibrate:
-            self._training = (X, codes, None)
-        parts, raised = self._run(self._kind, json.dumps(parameters), X, codes, class_names(self.classes_), None, original)
-        self._take(parts, is_array(original[0]))
-        self._end(parts, raised)
-        return self
 
-    def _take(self, parts, sparse_array=False):
-        super()._take(parts, sparse_array)
-        self.class_weight_ = np.ones(len(self.classes_))
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        pick = given["pick"]
+        return {
+            **{name: given[name] for name in cls._get_param_names() if name in given},
+            **kernel_parameters(given["kernel"]),
+            "pick": pick["index"] if isinstance(pick, dict) else pick.replace("_", "-"),
+            "tol": given["tolerance"],
+            "cache_size": given["cache_megabytes"],
+            "max_iter": steps_of(given["max_iterations"]),
+            "random_state": given["seed"],
+        }
+
+    def _take(self, parts: Parts) -> None:
+        super()._take(parts)
         front = _core.front(self._native)
         self.front_ = _structured(front["table"])
         self.fronts_ = [_structured(columns) for columns in front["machines"]]
@@ -253,35 +274,7 @@ class ParetoSVC(KernelClassifier):
         self.train_rows_ = front["rows"]
         self._order = front["order"]
 
-    @classmethod
-    def _from_native(cls, model, given, labels):
-        """An estimator around a model from a file."""
-        kernel = dict(given["kernel"])
-        pick = given["pick"]
-        named = {name: given[name] for name in cls._get_param_names() if name in given}
-        estimator = cls(
-            **{
-                **named,
-                "kernel": kernel.pop("type"),
-                **kernel,
-                "pick": pick["index"] if isinstance(pick, dict) else pick.replace("_", "-"),
-                "tol": given["tolerance"],
-                "cache_size": given["cache_megabytes"],
-                "max_iter": -1 if given["max_iterations"] is None else given["max_iterations"],
-                "random_state": given["seed"],
-            }
-        )
-        estimator.classes_ = labels
-        estimator._adopt(model)
-        return estimator
-
-    def _adopt(self, model):
-        """Sets what ``fit`` sets, from a native model."""
-        parts = model.parts()
-        _adopt(self, model, parts)
-        self._take(parts)
-
-    def select(self, index):
+    def select(self, index: int) -> SVC:
         """The classifier at one point of the front, as it stands there (learnt from the rows that were not held out).
 
         Parameters
@@ -294,7 +287,7 @@ class ParetoSVC(KernelClassifier):
         classifier : SVC
             A fitted classifier like any other: it predicts, is saved and loaded, and knows nothing of the front.
         """
-        check_is_fitted(self)
+        self._need_model()
         place = index + len(self.front_) if index < 0 else index
         if not 0 <= place < len(self.front_):
             raise IndexError(f"the front has {len(self.front_)} points, there is no point {index}")
@@ -310,19 +303,14 @@ class ParetoSVC(KernelClassifier):
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
-        model = _core.select(self._native, place)
-        point.classes_, point.class_weight_ = self.classes_, self.class_weight_
-        if "X_fit_" in self.__dict__:
-            point.X_fit_ = self.X_fit_
-        parts = model.parts()
-        _adopt(point, model, parts)
-        point.shape_fit_ = self.shape_fit_
-        if "feature_names_in_" in self.__dict__:
-            point.feature_names_in_ = self.feature_names_in_
-        point._take(parts)
+        point._adopt(_core.select(self._native, place))
+        # What a file cannot say: labels of any type, a kernel function's samples, names, the whole training table.
+        for name in ("classes_", "class_weight_", "shape_fit_", "X_fit_", "feature_names_in_"):
+            if name in self.__dict__:
+                setattr(point, name, self.__dict__[name])
         return point
 
-    def alphas(self, machine=0):
+    def alphas(self, machine: int = 0) -> Floats:
         """The alphas of every point.
 
         Parameters
@@ -335,10 +323,10 @@ class ParetoSVC(KernelClassifier):
         alphas : ndarray of shape (n_points, n_train_rows)
             Columns belong to ``train_rows_``.
         """
-        check_is_fitted(self)
+        self._need_model()
         return _core.front_alphas(self._native, machine)[0]
 
-    def front_frame(self):
+    def front_frame(self) -> "pd.DataFrame":
         """The front as a pandas data frame, with a column that says what is marked.
 
         Returns
@@ -348,7 +336,7 @@ class ParetoSVC(KernelClassifier):
         """
         import pandas as pd
 
-        check_is_fitted(self)
+        self._need_model()
         frame = pd.DataFrame({name: self.front_[name] for name in COLUMNS})
         marks = [""] * len(frame)
         for name, place in [*self.marks_.items(), ("picked", self.picked_)]:
@@ -357,7 +345,7 @@ class ParetoSVC(KernelClassifier):
         frame["mark"] = marks
         return frame
 
-    def plot(self, *, ax=None, exact=None, **kwargs):
+    def plot(self, *, ax: "Sequence[Axes] | None" = None, exact: "ParetoSVC | None" = None, **kwargs: Any) -> "FrontDisplay":
         """Draw the paper's two pictures side by side: the front, and both errors along it.
 
         Parameters
@@ -375,27 +363,13 @@ class ParetoSVC(KernelClassifier):
         display : FrontDisplay
             The pictures with their data.
         """
-        from .plot import FrontDisplay
+        from ..plot import FrontDisplay
 
         return FrontDisplay.from_estimator(self, ax=ax, exact=exact, **kwargs)
 
 
-def _structured(columns):
+def _structured(columns: Parts) -> NDArray[np.void]:
     table = np.empty(len(columns["sum_alpha"]), dtype=_DTYPE)
     for name in COLUMNS:
         table[name] = columns[name]
     return table
-
-
-def _adopt(estimator, model, parts):
-    """What every fit reports, for an estimator that was not fitted itself."""
-    estimator._native = model
-    estimator.objective_ = parts["objective"]
-    estimator.dual_gap_ = parts["gap"]
-    estimator.fit_time_ = parts["seconds"]
-    estimator.fit_status_ = parts["status"]
-    estimator.n_features_in_ = parts["features"]
-    estimator.shape_fit_ = (parts["rows"], parts["features"])
-    estimator._sparse = type(parts["vectors"]) is tuple
-    if model.feature_names is not None:
-        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)

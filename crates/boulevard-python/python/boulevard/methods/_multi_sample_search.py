@@ -1,20 +1,40 @@
 """Choosing parameters of classifiers of sets, and scorers that hand groups on."""
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score, get_scorer
 from sklearn.metrics._scorer import _Scorer
 
-from . import _core
-from ._base import count_threads, seed_of
-from ._kernel_estimator import class_names
-from ._multi_sample import MultiSampleClassifier, labels_of_sets, read_sets
+from .. import _core
+from .._classes import class_names
+from .._limits import count_threads, seed_of
+from .._typing import Grid, RandomState, TablesLike
+from ._multi_sample_sets import labels_of_sets, read_sets, weights_of_sets
+from .multi_sample import MultiSampleClassifier
+
+if TYPE_CHECKING:
+    from ..model_selection import TuneResult
 
 __all__ = ["set_scorer", "tune_sets"]
 
 
-def tune_sets(X, y, estimator=None, *, C=None, gamma=None, groups=None, cv=5, refit=True, n_jobs=None, max_time=None, random_state=None):
+def tune_sets(
+    X: TablesLike,
+    y: ArrayLike,
+    estimator: MultiSampleClassifier | None = None,
+    *,
+    C: Grid = None,
+    gamma: Grid = None,
+    groups: ArrayLike | None = None,
+    cv: int = 5,
+    refit: bool = True,
+    n_jobs: int | None = None,
+    max_time: float | None = None,
+    random_state: RandomState = None,
+) -> "TuneResult":
     """Search a grid of C and gamma for a :class:`~boulevard.MultiSampleClassifier` by cross-validation over samples.
 
     Folds cut the samples (whole groups, where there are groups) before any tuple is drawn: tuples to learn from come from the training
@@ -55,7 +75,7 @@ def tune_sets(X, y, estimator=None, *, C=None, gamma=None, groups=None, cv=5, re
     >>> bool(result.best_score_ > 0.9)
     True
     """
-    from .model_selection import TuneResult
+    from ..model_selection import TuneResult
 
     estimator = MultiSampleClassifier() if estimator is None else estimator
     if not isinstance(estimator, MultiSampleClassifier):
@@ -64,14 +84,15 @@ def tune_sets(X, y, estimator=None, *, C=None, gamma=None, groups=None, cv=5, re
     work._check_parameters()
     rows, labels, codes = work._training_sets(X, y, groups)
     table, labels = work._read_training(rows, labels)
-    labels, classes = work._encode(table, labels, (rows, labels))
-    parameters = {**work._parameters(labels), "kernel": work._kernel(), "solver": work._solver()}
+    labels, classes = work._encode(labels, (rows, labels))
+    class_weight = work._class_weights(labels, None)[1]
+    parameters = {**work._learner(class_weight), "kernel": work._kernel(), "solver": work._solver()}
     has_gamma = work.kernel not in ("linear", "precomputed")
     if gamma is None and has_gamma:
         gamma = [2.0**k / table.shape[1] for k in (-8, -6, -4, -3, -2, -1, 0, 1, 2, 4)]
     search = {
         "c": [2.0**k for k in range(-2, 9, 2)] if C is None else [float(value) for value in C],
-        "gamma": [float(value) for value in gamma] if has_gamma else [],
+        "gamma": [float(value) for value in gamma] if has_gamma and gamma is not None else [],
         "folds": int(cv),
         "seed": seed_of(random_state),
     }
@@ -85,29 +106,27 @@ def tune_sets(X, y, estimator=None, *, C=None, gamma=None, groups=None, cv=5, re
     chosen = {"C": float(c[best]), **({"gamma": float(width[best])} if has_gamma else {})}
     fitted = estimator.__class__(**{**estimator.get_params(), **chosen}).fit(X, y, groups=groups) if refit else None
     columns = {"param_C": c, "param_gamma": width, "mean_test_score": 1.0 - errors, "std_test_score": np.array(found["deviation"])}
-    result = TuneResult(columns, chosen, float(1.0 - errors[best]), fitted)
-    result.scoring_, result.larger_is_better_ = "accuracy", True
-    return result
+    return TuneResult(columns, chosen, float(1.0 - errors[best]), fitted, "accuracy", larger_is_better=True)
 
 
 class _SetScorer(_Scorer):
     """Hands ``groups`` to the estimator instead of the metric, and judges sets instead of rows."""
 
-    def _score(self, method_caller, estimator, X, y_true, **kwargs):
+    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **kwargs: Any) -> float:
         groups = kwargs.pop("groups", None)
         sets = read_sets(X, groups)
         truth = labels_of_sets(y_true, sets)
-        if kwargs.get("sample_weight") is not None and len(kwargs["sample_weight"]) == len(sets.members) != len(sets):
-            kwargs["sample_weight"] = np.add.reduceat(np.asarray(kwargs["sample_weight"], float)[sets.members], sets.offsets[:-1])
+        if "sample_weight" in kwargs:
+            kwargs["sample_weight"] = weights_of_sets(kwargs["sample_weight"], sets)
         methods = [self._response_method] if isinstance(self._response_method, str) else list(self._response_method)
         method = next(name for name in methods if hasattr(estimator, name))
         values = getattr(estimator, method)(X, **({} if groups is None else {"groups": groups}))
         if method == "predict_proba" and values.shape[1] == 2:
             values = values[:, 1]
-        return self._sign * self._score_func(truth, values, **{**kwargs, **self._kwargs})
+        return self._sign * float(self._score_func(truth, values, **{**kwargs, **self._kwargs}))
 
 
-def set_scorer(scoring="accuracy"):
+def set_scorer(scoring: Any = "accuracy") -> Any:
     """Turn one of scikit-learn's scorers into one that judges sets.
 
     scikit-learn's own scorers call ``predict(X)`` without groups. This one calls ``predict(X, groups=groups)`` and compares one answer
@@ -137,4 +156,6 @@ def set_scorer(scoring="accuracy"):
     """
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
     score_func = getattr(scorer, "_score_func", accuracy_score)
-    return _SetScorer(score_func, getattr(scorer, "_sign", 1), getattr(scorer, "_kwargs", {}), getattr(scorer, "_response_method", "predict"))
+    return _SetScorer(
+        score_func, getattr(scorer, "_sign", 1), getattr(scorer, "_kwargs", {}), getattr(scorer, "_response_method", "predict")
+    )

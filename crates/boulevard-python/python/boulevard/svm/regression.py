@@ -1,64 +1,80 @@
 """The regressors of ``sklearn.svm`` on boulevard's solver."""
 
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+import json
+from typing import Any, Self
 
-from ._base import with_callbacks
-from ._docs import document
-from ._kernel_estimator import C_LIMITS, CONSTRAINTS, EPSILON_LIMITS, HUGE, KernelEstimator, NU_LIMITS, read_weights
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from .. import _core
+from .._base import fitting
+from .._classes import read_weights
+from .._docs import document
+from .._files import loads
+from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
+from ._kernel_machine import C_LIMITS, EPSILON_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
 
 __all__ = ["SVR", "NuSVR"]
 
 
+def read_numbers(y: Any) -> Floats:
+    """A regression target as 64-bit numbers."""
+    y = column_or_1d(y, warn=True)
+    return np.require(y.astype(np.float64, copy=False), requirements=["C", "A"])
+
+
+@document
 class KernelRegressor(RegressorMixin, KernelEstimator):
-    """What SVR and NuSVR share."""
+    """Regression by one kernel machine."""
 
     _kind = "svr"
 
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            Training samples; a square kernel matrix for ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: 2 is the same as having the row twice.
+        {training_or_kernel}
+        {numbers}
+        {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted regressor.
+        {self}
         """
         self._check_parameters()
-        if y is None:
-            self._read_anything(X, y, reset=True, needs_y=True)
         original = (X, y)
         X, y = self._read_training(X, y)
         weights = read_weights(sample_weight, X)
-        self._fit_real(X, y, weights, {"c": min(float(self.C), HUGE), "tube": self._tube()}, original)
+        self._fit_machine(self._learner(), X, read_numbers(y), None, weights, original)
         return self
 
-    def predict(self, X):
+    def _learner(self) -> Parts:
+        """The native learner's parameters, kernel and solver apart."""
+        return {"c": min(float(self.C), HUGE), "tube": self._tube()}
+
+    def _tube(self) -> Parts:
+        raise NotImplementedError
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {**super()._constructor(given), "C": given["c"], **given["tube"]}
+
+    def predict(self, X: TableLike) -> Floats:
         """Predict target values.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; kernel values with the training samples for ``kernel="precomputed"``.
+        {samples_or_kernel}
 
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            The predictions.
+        {predicted_numbers}
         """
-        check_is_fitted(self)
-        return self._judge("raw", X).ravel()
+        values: Floats = self._judge("raw", X)
+        return values.ravel()
 
 
+@loads("svr")
 @document
 class SVR(KernelRegressor):
     """Epsilon-support vector regression.
@@ -78,7 +94,8 @@ class SVR(KernelRegressor):
 
     Attributes
     ----------
-    {attributes}
+    {support_attributes}
+    {fit_attributes}
 
     See Also
     --------
@@ -94,27 +111,27 @@ class SVR(KernelRegressor):
     array([2.])
     """
 
-    _parameter_constraints = {**CONSTRAINTS, **C_LIMITS, **EPSILON_LIMITS}
+    _parameter_constraints = {**MACHINE_LIMITS, **C_LIMITS, **EPSILON_LIMITS}
 
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-3,
-        C=1.0,
-        epsilon=0.1,
-        shrinking=True,
-        cache_size=200,
-        verbose=0,
-        max_iter=-1,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = 0,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -131,10 +148,15 @@ class SVR(KernelRegressor):
         self.memory_limit = memory_limit
         self.random_state = random_state
 
-    def _tube(self):
+    def _tube(self) -> Parts:
         return {"epsilon": float(self.epsilon)}
 
+    @classmethod
+    def _fits(cls, model: _core.Model) -> bool:
+        return "epsilon" in json.loads(model.parameters)["tube"]
 
+
+@loads("svr")
 @document
 class NuSVR(KernelRegressor):
     """Nu-support vector regression.
@@ -153,7 +175,8 @@ class NuSVR(KernelRegressor):
 
     Attributes
     ----------
-    {attributes}
+    {support_attributes}
+    {fit_attributes}
 
     See Also
     --------
@@ -169,27 +192,27 @@ class NuSVR(KernelRegressor):
     array([2.])
     """
 
-    _parameter_constraints = {**NU_LIMITS, **C_LIMITS, **CONSTRAINTS}
+    _parameter_constraints = {**NU_LIMITS, **C_LIMITS, **MACHINE_LIMITS}
 
     def __init__(
         self,
         *,
-        nu=0.5,
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        tol=1e-3,
-        cache_size=200,
-        verbose=0,
-        max_iter=-1,
-        n_jobs=None,
-        max_time=None,
-        memory_limit=None,
-        random_state=None,
-    ):
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: int = 0,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.nu = nu
         self.C = C
         self.kernel = kernel
@@ -206,5 +229,9 @@ class NuSVR(KernelRegressor):
         self.memory_limit = memory_limit
         self.random_state = random_state
 
-    def _tube(self):
+    def _tube(self) -> Parts:
         return {"nu": float(self.nu)}
+
+    @classmethod
+    def _fits(cls, model: _core.Model) -> bool:
+        return "nu" in json.loads(model.parameters)["tube"]
