@@ -3,13 +3,13 @@
 use anyhow::{Result, bail};
 use boulevard::data::split::Split;
 use boulevard::data::{Categories, Dataset, Matrix, Target};
+use boulevard::internal::parallel;
+use boulevard::internal::random::Random;
 use boulevard::kernel::Kernel;
 use boulevard::methods::multi_sample::{MultiSampleModel, Sets};
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::{classification, regression};
 use boulevard::observe::{Context, StopReason};
-use boulevard::parallel;
-use boulevard::random::Random;
 
 use crate::learner::Plan;
 use crate::progress::Silent;

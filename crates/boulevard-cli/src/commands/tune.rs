@@ -3,11 +3,11 @@
 use anyhow::{Result, bail, ensure};
 use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Scaler, Target};
+use boulevard::internal::parallel;
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::multi_sample::SetSearch;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
-use boulevard::parallel;
 use boulevard::svm::{Penalty, Svc};
 use boulevard::validation::{GridPoint, GridSearch, Score};
 use serde_json::json;

@@ -8,6 +8,8 @@
 //! With class weights nu-SVC is the C-SVC whose C is that of the nu-SVC without them (one over the margin found).
 //! (Cortes and Vapnik 1995; Schoelkopf et al. 2000; the form with per-sample bounds as in LIBSVM.)
 
+// long: parameters, classes, pairs and the model; to be cut with the traits of classifiers.
+
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
