@@ -46,7 +46,6 @@ struct Lines {
 impl Watcher {
     /// Starts watching; from now on Ctrl-C asks the work to stop, and a second one ends the program.
     pub fn new(quiet: bool) -> Self {
-        #[expect(clippy::exit, reason = "a second Ctrl-C means at once, from a thread of its own")]
         let handler = || {
             if STOP.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
