@@ -1,12 +1,14 @@
-//! Reading data for a plan, and the split of rows into folds.
+//! Reading data for a plan, and what cross-validation of it gives.
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use boulevard::data::io::{PrecomputedUse, TargetKind, read_precomputed};
-use boulevard::data::split::{self, Split};
+use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Target};
-use boulevard::kernel::Kernel;
+use boulevard::observe::{Context, StopReason};
+use boulevard::svm::Learner;
+use boulevard::validation::{FoldResult, cross_validate};
 
 use crate::args::DataArgs;
 use crate::files::expect_file;
@@ -16,9 +18,9 @@ use crate::learner::Plan;
 pub fn read_for(plan: &Plan, path: &Path, args: &DataArgs) -> Result<Dataset<'static>> {
     let options = args.options(plan.target());
     expect_file(path)?;
-    if *plan.kernel() == Kernel::Precomputed {
+    if plan.learner().is_precomputed() {
         let table = read_precomputed(path, &options, PrecomputedUse::Train)?;
-        anyhow::ensure!(
+        ensure!(
             table.own_columns.iter().enumerate().all(|(row, &column)| row == column) && table.data.x.columns() == table.data.len(),
             "{}: a kernel file for training must be square, with row i numbered `0:i` ({} rows, {} columns)",
             path.display(),
@@ -36,14 +38,11 @@ pub fn read(path: &Path, args: &DataArgs, target: TargetKind) -> Result<Dataset<
     Ok(Dataset::read_with(path, &args.options(target))?)
 }
 
-/// Folds that fit the data: whole groups if there are groups, else every class in its share.
-pub fn folds(data: &Dataset<'_>, k: usize, repeats: usize, seed: u64) -> Result<Vec<Split>> {
-    Ok(split::repeated(repeats, seed, |seed| match (&data.groups, &data.target) {
-        (Some(groups), _) => split::group_k_fold(groups, k, seed),
-        (None, Target::Classes(classes)) => split::stratified_k_fold(classes, k, seed),
-        (None, Target::Labels(labels)) => split::multilabel_k_fold(labels, k, seed),
-        (None, Target::Real(_) | Target::None) => split::k_fold(data.len(), k, seed),
-    })?)
+/// Every fold's result; work that was interrupted has none.
+pub fn all_folds<L: Learner + Sync>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<FoldResult>> {
+    let found = cross_validate(learner, data, splits, context)?;
+    ensure!(found.stop != StopReason::Interrupted, "interrupted");
+    Ok(found.folds)
 }
 
 /// Size and kind of a table in words.

@@ -5,7 +5,6 @@ mod columns;
 mod commands;
 mod data;
 mod files;
-mod folds;
 mod learner;
 mod model;
 mod papers;
@@ -62,8 +61,8 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Convert(args) => commands::convert::run(&args),
         Command::Scale(args) => commands::scale::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
-        Command::SvmTrain(args) => commands::svm_train::run(&args),
-        Command::SvmPredict(args) => commands::svm_predict::run(&args),
+        Command::SvmTrain(args) => commands::libsvm::train::run(&args),
+        Command::SvmPredict(args) => commands::libsvm::predict::run(&args),
         Command::Completions(args) => commands::generated::completions(&args),
         Command::Man(args) => commands::generated::man(&args),
         Command::DocsCli => commands::generated::reference(),

@@ -1,15 +1,17 @@
 //! The parts of a boosted classifier as Python sees them.
 
+use boulevard::any::AnyModel;
 use boulevard::methods::boosted::{BoostedModel, Kind, LabelEnsemble, Round};
-use boulevard::persist::AnyModel;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::{give, int32, table};
+use crate::models::Model;
 
 /// Adds what is special about the model.
-pub fn parts(parts: &Bound<'_, PyDict>, model: &BoostedModel) -> PyResult<()> {
+pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let Some(model) = any.get::<BoostedModel>() else { return Ok(false) };
     let py = parts.py();
     let kind = match model.kind {
         Kind::TwoClasses | Kind::Classes => "classes",
@@ -36,7 +38,8 @@ pub fn parts(parts: &Bound<'_, PyDict>, model: &BoostedModel) -> PyResult<()> {
     }
     parts.set_item("weights", weights)?;
     parts.set_item("machines", machines(py, model)?)?;
-    parts.set_item("members", members(py, model)?)
+    parts.set_item("members", members(py, model)?)?;
+    Ok(true)
 }
 
 /// The machines' arrays: one per kernel width.
@@ -59,22 +62,23 @@ fn members<'py>(py: Python<'py>, model: &BoostedModel) -> PyResult<Bound<'py, Py
     PyList::new(py, model.labels.iter().map(one))
 }
 
-/// Stages and columns of a boosted classifier.
-pub fn shape(any: &AnyModel) -> (usize, usize) {
-    match any {
-        AnyModel::Boosted(model) => (model.rounds().max(1), model.labels.len()),
-        _ => (1, 1),
-    }
+/// Decision values after 1, 2, ... rounds.
+pub fn staged<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+    let shape = model.look(|any| any.get::<BoostedModel>().map_or((1, 1), |model| (model.rounds().max(1), model.labels.len())));
+    let (values, rows) = model.judge(py, x, threads, |any, x, context| {
+        any.expect::<BoostedModel>()?.staged_decision_values_in(x, context).map(|stages| stages.concat())
+    })?;
+    stages(py, shape, values, rows)
 }
 
 /// Cuts decision values of all stages apart. Large tables come in chunks of rows, each with all its stages.
-pub fn stages(py: Python<'_>, shape: (usize, usize), values: Vec<f64>, rows: usize) -> PyResult<Vec<Bound<'_, PyArray2<f64>>>> {
+fn stages(py: Python<'_>, shape: (usize, usize), values: Vec<f64>, rows: usize) -> PyResult<Vec<Bound<'_, PyArray2<f64>>>> {
     let (stages, columns) = shape;
     let mut all = vec![Vec::with_capacity(rows * columns); stages];
     let mut rest = &values[..];
     let mut left = rows;
     while left > 0 {
-        let chunk = left.min(super::models::CHUNK);
+        let chunk = left.min(crate::models::CHUNK);
         for stage in &mut all {
             let (part, after) = rest.split_at(chunk * columns);
             stage.extend_from_slice(part);

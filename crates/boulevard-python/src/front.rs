@@ -1,7 +1,6 @@
 //! Fronts as Python sees them.
 
 use boulevard::methods::pareto::{FrontPoint, ParetoModel, by_training_error};
-use boulevard::persist::AnyModel;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,10 +12,7 @@ use crate::models::Model;
 
 /// Looks at the front of a model that has one.
 fn look<T>(model: &Model, view: impl FnOnce(&ParetoModel) -> PyResult<T>) -> PyResult<T> {
-    model.look(|any| match any {
-        AnyModel::Pareto(model) => view(model),
-        other => Err(PyValueError::new_err(format!("a model of kind `{}` has no front", other.kind()))),
-    })
+    model.look(|any| view(any.expect().map_err(|error| PyValueError::new_err(error.to_string()))?))
 }
 
 /// The columns of a table of points, by name.
@@ -82,5 +78,5 @@ pub fn front_alphas<'py>(
 /// A point of the front as an ordinary classifier.
 #[pyfunction]
 pub fn select(py: Python<'_>, model: &Model, index: usize) -> PyResult<Model> {
-    look(model, |model| model.select(index).map(|svc| Model::new(AnyModel::Svc(svc))).map_err(|error| convert(py, error)))
+    look(model, |model| model.select(index).map(|svc| Model::new(svc.into())).map_err(|error| convert(py, error)))
 }

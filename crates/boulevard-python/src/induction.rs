@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use boulevard::Error;
+use boulevard::any::AnyModel;
 use boulevard::methods::feature_induction::tree::{Output, SortedColumns, TreeSettings, grow};
 use boulevard::methods::feature_induction::{FeatureInductionModel, Final};
-use boulevard::persist::AnyModel;
+use boulevard::svm::Classifier;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,7 +18,9 @@ use crate::errors::convert;
 use crate::models::Model;
 
 /// The machine's arrays and column names; rules, curves and reasons as JSON under `details`.
-pub fn add_parts(py: Python<'_>, model: &FeatureInductionModel, parts: &Bound<'_, PyDict>) -> PyResult<()> {
+pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let Some(model) = any.get::<FeatureInductionModel>() else { return Ok(false) };
+    let py = parts.py();
     if let Final::Linear(machine) = &model.machine {
         parts.set_item("coefficients", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
         parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
@@ -44,14 +47,12 @@ pub fn add_parts(py: Python<'_>, model: &FeatureInductionModel, parts: &Bound<'_
         })
         .collect();
     parts.set_item("details", json!({ "classes": classes, "rules": model.rules() }).to_string())?;
-    parts.set_item("names", model.column_names())
+    parts.set_item("names", model.column_names())?;
+    Ok(true)
 }
 
 fn of(any: &AnyModel) -> Result<&FeatureInductionModel, Error> {
-    match any {
-        AnyModel::FeatureInduction(model) => Ok(model),
-        other => Err(Error::data(format!("a model of kind `{}` has no induced features", other.kind()))),
-    }
+    any.expect()
 }
 
 /// The table the last machine sees: standardised original columns and induced ones.

@@ -3,67 +3,27 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
+use boulevard::any::{AnyLearner, AnyModel};
 use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use boulevard::kernel::Gamma;
-use boulevard::methods::boosted::BoostedSvc;
-use boulevard::methods::feature_induction::FeatureInduction;
-use boulevard::methods::multi_sample::MultiSampleModel;
-use boulevard::methods::pareto::ParetoSvc;
+use boulevard::methods::multitask_selection::MultiTaskSelectionModel;
+use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
-use boulevard::svm::{FitReport, KernelMachine, Layout, Learner, LinearMachine, LinearSvc, LinearSvr, Model as _, OneClass, Svc, Svr};
+use boulevard::svm::{Answers, Classifier, FitReport, Layout, LinearSvcModel, Model as _, SvcModel};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Table, counts, give, int32, reals, table};
-use crate::boosted;
 use crate::border::{self, Limits};
 use crate::errors::{convert, exception};
-use crate::selection;
+use crate::{boosted, induction, selection, sets};
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
 pub const LARGE: usize = 1 << 20;
 /// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
 pub const CHUNK: usize = 16_384;
-
-/// The kernel machine in a model.
-fn machine(model: &AnyModel) -> PyResult<&KernelMachine> {
-    match model {
-        AnyModel::Svc(model) => Ok(&model.machine),
-        AnyModel::Svr(model) => Ok(&model.machine),
-        AnyModel::OneClass(model) => Ok(&model.machine),
-        AnyModel::Pareto(model) => Ok(&model.classifier.machine),
-        other => Err(PyValueError::new_err(format!("a model of kind `{}` is not one kernel machine", other.kind()))),
-    }
-}
-
-/// The machine's own outputs.
-fn raw_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-    match model {
-        AnyModel::Svc(model) => model.raw_values(x, context),
-        AnyModel::Svr(model) => model.decision_values_in(x, context),
-        AnyModel::OneClass(model) => model.decision_values_in(x, context),
-        AnyModel::FeatureInduction(model) => model.decision_values_in(x, context),
-        AnyModel::LinearSvc(model) => model.decision_values_in(x, context),
-        AnyModel::LinearSvr(model) => model.decision_values_in(x, context),
-        AnyModel::MultiTaskSelection(model) => model.decision_values_in(x, context),
-        AnyModel::Boosted(model) => model.decision_values_in(x, context),
-        AnyModel::Pareto(model) => model.classifier.raw_values(x, context),
-        other => Err(Error::data(format!("a model of kind `{}` has no decision values here", other.kind()))),
-    }
-}
-
-/// The linear machine in a model.
-fn linear_machine(model: &AnyModel) -> Option<&LinearMachine> {
-    match model {
-        AnyModel::LinearSvc(model) => Some(&model.machine),
-        AnyModel::LinearSvr(model) => Some(&model.machine),
-        _ => None,
-    }
-}
 
 /// What every fit reports.
 pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
@@ -77,15 +37,6 @@ pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -
     parts.set_item("status", report.stop.code())?;
     parts.set_item("iterations", report.iterations)?;
     Ok(parts)
-}
-
-/// Decision values as the library's models define them.
-fn decision_values(model: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-    match model {
-        AnyModel::Svc(model) => model.decision_values_in(x, context),
-        AnyModel::Pareto(model) => model.decision_values_in(x, context),
-        _ => raw_values(model, x, context),
-    }
 }
 
 /// Fits the machine `kind` with the parameters in the JSON text. Returns the model and the exception that stopped the fit, if one did.
@@ -109,44 +60,8 @@ pub fn fit<'py>(
     let data = Dataset { feature_names: features, ..dataset(py, &held, y, names, weights)? };
     let limits = Limits { threads, time: max_time, memory, progress };
     let large = data.len().saturating_mul(data.len().max(data.x.columns())) >= LARGE;
-    fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
-        serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("parameters: {error}")))
-    }
-    let (any, raised) = match kind {
-        "svc" => {
-            let learner: Svc = read(parameters)?;
-            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::Svc))
-        }
-        "svr" => {
-            let learner: Svr = read(parameters)?;
-            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::Svr))
-        }
-        "one_class" => {
-            let learner: OneClass = read(parameters)?;
-            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::OneClass))
-        }
-        "feature_induction" => {
-            let learner: FeatureInduction = read(parameters)?;
-            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::FeatureInduction))
-        }
-        "linear_svc" => {
-            let learner: LinearSvc = read(parameters)?;
-            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvc))
-        }
-        "linear_svr" => {
-            let learner: LinearSvr = read(parameters)?;
-            border::run(py, &limits, large, |context| learner.fit_in(&data, context).map(AnyModel::LinearSvr))
-        }
-        "boosted" => {
-            let learner: BoostedSvc = read(parameters)?;
-            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Boosted))
-        }
-        "pareto" => {
-            let learner: ParetoSvc = read(parameters)?;
-            border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::Pareto))
-        }
-        _ => Err(PyValueError::new_err(format!("no machine is called `{kind}`"))),
-    }?;
+    let learner = AnyLearner::from_json(kind, parameters).map_err(|error| convert(py, error))?;
+    let (any, raised) = border::run(py, &limits, large || learner.makes_many_fits(), |context| learner.fit_in(&data, context))?;
     Ok((Model::new(any), raised))
 }
 
@@ -178,24 +93,46 @@ pub fn dataset<'a>(
     })
 }
 
-/// What there is to see of a classifier of sets.
-fn set_parts<'py>(py: Python<'py>, model: &MultiSampleModel) -> PyResult<Bound<'py, PyDict>> {
-    let (report, parts) = (&model.report, PyDict::new(py));
-    parts.set_item("features", model.single.machine.features)?;
-    parts.set_item("rows", report.rows)?;
-    parts.set_item("objective", report.objective)?;
-    parts.set_item("gap", report.gap)?;
-    parts.set_item("violation", report.violation)?;
-    parts.set_item("seconds", report.seconds)?;
-    parts.set_item("status", report.stop.code())?;
-    parts.set_item("iterations", report.iterations)?;
-    parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
-    parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
-    parts.set_item("rates", model.rates.clone().into_pyarray(py))?;
-    parts.set_item("sizes", model.machines.iter().map(|machine| machine.size).collect::<Vec<_>>())?;
-    parts.set_item("support_sets", model.machines.iter().map(boulevard::methods::multi_sample::SetMachine::len).collect::<Vec<_>>())?;
-    parts.set_item("extended", model.machines.iter().map(|machine| machine.columns).collect::<Vec<_>>())?;
-    Ok(parts)
+/// Decision values.
+fn decisions(any: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+    any.decision_values_in(x, context)
+}
+
+/// The machine's own outputs: one per pair of classes where it has pairs.
+fn outputs(any: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+    Ok(any.decide(&x.into(), context)?.outputs().to_vec())
+}
+
+/// The arrays of a linear machine.
+fn linear_parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let Some(machine) = any.linear_machine() else { return Ok(false) };
+    parts.set_item("weights", table(parts.py(), machine.weights.clone(), machine.outputs(), machine.features)?)?;
+    parts.set_item("intercepts", machine.biases.clone().into_pyarray(parts.py()))?;
+    Ok(true)
+}
+
+/// The arrays of a model that is one kernel machine.
+fn kernel_parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let (py, machines) = (parts.py(), any.kernel_machines());
+    let [machine] = machines[..] else { return Ok(false) };
+    parts.set_item("support", int32(py, &machine.support))?;
+    parts.set_item("vectors", give(py, &machine.vectors)?)?;
+    let outputs = machine.coefficients.len().checked_div(machine.len());
+    let outputs = outputs.unwrap_or(match &machine.layout {
+        Layout::Full => machine.outputs(),
+        Layout::Pairs(counts) => counts.len() - 1,
+    });
+    parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
+    parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
+    parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
+    let classifier = any.get::<SvcModel>();
+    if let Some(model) = classifier {
+        let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
+        parts.set_item("iterations", int32(py, &steps))?;
+    }
+    let counts = classifier.or_else(|| any.get::<ParetoModel>().map(|front| &front.classifier)).map(|model| &model.support_counts[..]);
+    parts.set_item("counts", int32(py, counts.unwrap_or(&[machine.len()])))?;
+    Ok(true)
 }
 
 /// A fitted machine.
@@ -221,13 +158,13 @@ impl Model {
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
-    pub(crate) fn judge<'py>(
+    pub(crate) fn judge<'py, T: Send>(
         &self,
         py: Python<'py>,
         x: &Bound<'py, PyAny>,
         threads: usize,
-        work: impl Fn(&AnyModel, &Matrix<'_>, &Context<'_>) -> Result<Vec<f64>> + Sync,
-    ) -> PyResult<(Vec<f64>, usize)> {
+        work: impl Fn(&AnyModel, &Matrix<'_>, &Context<'_>) -> Result<Vec<T>> + Sync,
+    ) -> PyResult<(Vec<T>, usize)> {
         let held = Table::extract(x)?;
         let matrix = held.matrix()?;
         let rows = matrix.rows();
@@ -249,57 +186,39 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// Which machine it is: `svc`, `svr` or `one_class`.
+    /// Which machine it is, as files name it; behind a scaler the model that was scaled.
     #[getter]
     fn kind(&self) -> &'static str {
-        self.look(AnyModel::kind)
+        self.look(|any| any.inner().kind())
     }
 
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.look(|any| {
-            if let AnyModel::MultiTaskSelection(model) = any {
-                return selection::parts(py, model);
-            }
-            if let AnyModel::MultiSample(model) = any {
-                return set_parts(py, model);
-            }
             let parts = report_parts(py, any.report(), any.features())?;
-            if let AnyModel::Boosted(model) = any {
-                boosted::parts(&parts, model)?;
-                return Ok(parts);
-            }
-            if let AnyModel::FeatureInduction(model) = any {
-                crate::induction::add_parts(py, model, &parts)?;
-                return Ok(parts);
-            }
-            if let Some(machine) = linear_machine(any) {
-                parts.set_item("weights", table(py, machine.weights.clone(), machine.outputs(), machine.features)?)?;
-                parts.set_item("intercepts", machine.biases.clone().into_pyarray(py))?;
-                return Ok(parts);
-            }
-            let machine = machine(any)?;
-            parts.set_item("support", int32(py, &machine.support))?;
-            parts.set_item("vectors", give(py, &machine.vectors)?)?;
-            let outputs = machine.coefficients.len().checked_div(machine.len());
-            let outputs = outputs.unwrap_or(match &machine.layout {
-                Layout::Full => machine.outputs(),
-                Layout::Pairs(counts) => counts.len() - 1,
-            });
-            parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
-            parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
-            parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
-            match any {
-                AnyModel::Pareto(model) => parts.set_item("counts", int32(py, &model.classifier.support_counts))?,
-                AnyModel::Svc(model) => {
-                    parts.set_item("counts", int32(py, &model.support_counts))?;
-                    let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
-                    parts.set_item("iterations", int32(py, &steps))?;
+            for add in [selection::parts, sets::parts, boosted::parts, induction::parts, linear_parts, kernel_parts] {
+                if add(any, &parts)? {
+                    break;
                 }
-                _ => parts.set_item("counts", int32(py, &[machine.len()]))?,
             }
             Ok(parts)
         })
+    }
+
+    /// The model in words: pairs of a name and a fact.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        self.look(|any| any.facts())
+    }
+
+    /// The model for machines, as JSON.
+    fn details(&self) -> String {
+        self.look(|any| any.to_json().to_string())
+    }
+
+    /// What the user should know about the fit.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.look(|any| any.notes().to_vec())
     }
 
     /// The bytes of a model file.
@@ -333,99 +252,69 @@ impl Model {
         self.look(|any| any.feature_names().map(<[String]>::to_vec))
     }
 
-    /// Class names, for classifiers.
+    /// Class or label names, for classifiers.
     #[getter]
     fn classes(&self) -> Option<Vec<String>> {
-        self.look(|any| match any {
-            AnyModel::Svc(model) => Some(model.classes.clone()),
-            AnyModel::Pareto(model) => Some(model.classes.clone()),
-            AnyModel::FeatureInduction(model) => Some(model.classes.clone()),
-            AnyModel::MultiSample(model) => Some(model.classes.clone()),
-            AnyModel::LinearSvc(model) => Some(model.classes.clone()),
-            AnyModel::Boosted(model) => Some(model.names.clone()),
-            _ => None,
+        self.look(|any| match any.answers() {
+            Answers::Classes(names) | Answers::Labels(names) => Some(names.to_vec()),
+            Answers::Numbers(_) | Answers::Inside | Answers::Tasks { .. } => None,
         })
     }
 
     /// The parameters it was fitted with, as JSON.
     #[getter]
-    fn parameters(&self) -> PyResult<String> {
-        let text = self.look(|any| match any {
-            AnyModel::Svc(model) => serde_json::to_string(&model.parameters),
-            AnyModel::Svr(model) => serde_json::to_string(&model.parameters),
-            AnyModel::OneClass(model) => serde_json::to_string(&model.parameters),
-            AnyModel::FeatureInduction(model) => serde_json::to_string(&model.parameters),
-            AnyModel::MultiSample(model) => serde_json::to_string(&model.parameters),
-            AnyModel::LinearSvc(model) => serde_json::to_string(&model.parameters),
-            AnyModel::LinearSvr(model) => serde_json::to_string(&model.parameters),
-            AnyModel::MultiTaskSelection(model) => serde_json::to_string(&model.parameters),
-            AnyModel::Boosted(model) => serde_json::to_string(&model.parameters),
-            AnyModel::Pareto(model) => serde_json::to_string(&model.parameters),
-            _ => Ok("null".to_owned()),
-        });
-        text.map_err(|error| PyValueError::new_err(error.to_string()))
+    fn parameters(&self) -> String {
+        self.look(|any| any.parameters().to_string())
     }
 
     /// The machine's own outputs: one column per pair of classes, or one column.
     fn raw<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (values, rows) = self.judge(py, x, threads, raw_values)?;
+        let (values, rows) = self.judge(py, x, threads, outputs)?;
         let columns = values.len().checked_div(rows).unwrap_or(1);
         table(py, values, rows, columns)
     }
 
     /// Decision values of a classifier of several classes, one column per class; one column otherwise.
     fn decisions<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (values, rows) = self.judge(py, x, threads, decision_values)?;
+        let (values, rows) = self.judge(py, x, threads, decisions)?;
         let columns = values.len().checked_div(rows).unwrap_or(1);
         table(py, values, rows, columns)
     }
 
-    /// Class codes of a classifier.
+    /// Class codes of a classifier; 1 inside and -1 outside for a one-class machine.
     fn codes<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let (values, _) = self.judge(py, x, threads, decision_values)?;
-        let codes = self.look(|any| match any {
-            AnyModel::Svc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
-            AnyModel::FeatureInduction(model) => model.codes(&values).into_iter().map(i64::from).collect(),
-            AnyModel::LinearSvc(model) => model.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
-            AnyModel::Pareto(model) => model.classifier.codes_from_decisions(&values).into_iter().map(i64::from).collect(),
-            _ => values.iter().map(|&value| if value >= 0.0 { 1 } else { -1 }).collect::<Vec<i64>>(),
-        });
+        let (codes, _) = self.judge(py, x, threads, |any, x, context| {
+            let inside = any.answers() == Answers::Inside;
+            match any.predict_in(x, context)? {
+                Target::Classes(said) => {
+                    Ok(said.codes().iter().map(|&code| if inside { 2 * i64::from(code) - 1 } else { i64::from(code) }).collect())
+                }
+                other => Err(Error::data(format!("this model answers with {}, not with classes", other.kind()))),
+            }
+        })?;
         Ok(codes.into_pyarray(py))
     }
 
     /// Decision values after 1, 2, ... rounds of a boosted classifier.
     fn staged<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
-        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
-            AnyModel::Boosted(model) => model.staged_decision_values_in(x, context).map(|stages| stages.concat()),
-            _ => Err(Error::data("only boosted classifiers have stages")),
-        })?;
-        boosted::stages(py, self.look(boosted::shape), values, rows)
+        boosted::staged(py, self, x, threads)
     }
 
     /// Whether probabilities are there.
     #[getter]
     fn calibrated(&self) -> bool {
-        self.look(|any| match any {
-            AnyModel::Svc(model) => model.calibration.is_some(),
-            AnyModel::FeatureInduction(model) => model.calibration.is_some(),
-            AnyModel::MultiSample(model) => model.machines.iter().all(|machine| machine.calibration.is_some()),
-            AnyModel::LinearSvc(model) => model.calibration.is_some(),
-            AnyModel::MultiTaskSelection(model) => model.calibration.is_some(),
-            AnyModel::Boosted(model) => model.calibration.is_some(),
-            AnyModel::Pareto(model) => model.classifier.calibration.is_some(),
-            _ => false,
-        })
+        self.look(|any| any.has_probabilities())
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.
     #[getter]
     #[allow(clippy::type_complexity)]
     fn sigmoids<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let sigmoids = self.look(|any| match any {
-            AnyModel::Svc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
-            AnyModel::LinearSvc(model) => model.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
-            AnyModel::Pareto(model) => model.classifier.calibration.as_ref().map(|calibration| calibration.sigmoids.clone()),
-            _ => None,
+        let sigmoids = self.look(|any| {
+            let svc = any.get::<SvcModel>().or_else(|| any.get::<ParetoModel>().map(|front| &front.classifier));
+            let calibration =
+                svc.and_then(Classifier::calibration).or_else(|| any.get::<LinearSvcModel>().and_then(Classifier::calibration));
+            calibration.map(|calibration| calibration.sigmoids.clone())
         })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
         Some((a.into_pyarray(py), b.into_pyarray(py)))
@@ -447,17 +336,7 @@ impl Model {
         let limits = Limits { threads, time: None, memory, progress: None };
         let large = data.len().saturating_mul(data.len()) >= LARGE;
         let mut model = self.look(AnyModel::clone);
-        let (calibrated, raised) = border::run(py, &limits, large, |context| {
-            match &mut model {
-                AnyModel::Svc(model) => model.calibrate_in(&data, context)?,
-                AnyModel::FeatureInduction(model) => model.calibrate_in(&data, context)?,
-                AnyModel::LinearSvc(model) => model.calibrate_in(&data, context)?,
-                AnyModel::Boosted(model) => model.calibrate_in(&data, context)?,
-                AnyModel::Pareto(model) => model.calibrate_in(&data, context)?,
-                other => return Err(Error::data(format!("models of kind `{}` have no probabilities", other.kind()))),
-            }
-            Ok(model)
-        })?;
+        let (calibrated, raised) = border::run(py, &limits, large, |context| model.calibrate_in(&data, context).map(|()| model))?;
         if let Some(raised) = raised {
             return Err(raised);
         }
@@ -467,15 +346,7 @@ impl Model {
 
     /// Class probabilities, one column per class.
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (values, rows) = self.judge(py, x, threads, |any, x, context| match any {
-            AnyModel::Svc(model) => model.probabilities(x, context),
-            AnyModel::FeatureInduction(model) => model.probabilities(x, context),
-            AnyModel::LinearSvc(model) => model.probabilities(x, context),
-            AnyModel::MultiTaskSelection(model) => model.probabilities_from(&model.decision_values_in(x, context)?),
-            AnyModel::Boosted(model) => model.probabilities(x, context),
-            AnyModel::Pareto(model) => model.classifier.probabilities(x, context),
-            _ => Err(Error::data("only classifiers have probabilities")),
-        })?;
+        let (values, rows) = self.judge(py, x, threads, |any, x, context| any.probabilities(x, context))?;
         let columns = values.len().checked_div(rows).unwrap_or(1);
         table(py, values, rows, columns)
     }
@@ -488,10 +359,8 @@ impl Model {
         task: usize,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (values, _) = self.judge(py, x, threads, |any, x, context| match any {
-            AnyModel::MultiTaskSelection(model) => model.task_values(x, task, context),
-            _ => Err(Error::data("only multi-task models have tasks")),
-        })?;
+        let (values, _) =
+            self.judge(py, x, threads, |any, x, context| any.expect::<MultiTaskSelectionModel>()?.task_values(x, task, context))?;
         Ok(values.into_pyarray(py))
     }
 

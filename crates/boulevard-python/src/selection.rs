@@ -1,9 +1,9 @@
 //! Multi-task selection: fits, paths and searches over tables and tasks.
 
+use boulevard::any::AnyModel;
 use boulevard::methods::multitask_selection::{
     MultiTaskSelection, MultiTaskSelectionModel, Outputs, SelectionSearch, TaskSet, TaskTarget, transfer,
 };
-use boulevard::persist::AnyModel;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::{Table, reals, table};
 use crate::border::{self, Limits};
-use crate::models::{LARGE, Model, report_parts};
+use crate::models::{LARGE, Model};
 
 type Targets<'py> = Vec<(usize, Bound<'py, PyAny>)>;
 
@@ -153,8 +153,9 @@ pub fn selection_transfer<'py>(
 }
 
 /// Everything there is to see of a fitted model.
-pub fn parts<'py>(py: Python<'py>, model: &MultiTaskSelectionModel) -> PyResult<Bound<'py, PyDict>> {
-    let parts = report_parts(py, &model.report, model.features)?;
+pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let Some(model) = any.get::<MultiTaskSelectionModel>() else { return Ok(false) };
+    let py = parts.py();
     let groups = model.groups();
     parts.set_item("switches", table(py, model.switches.clone(), model.switches.len() / groups, groups)?)?;
     if model.kernels.is_empty() {
@@ -168,7 +169,7 @@ pub fn parts<'py>(py: Python<'py>, model: &MultiTaskSelectionModel) -> PyResult<
     parts.set_item("groups", (0..groups).map(|group| model.group_name(group)).collect::<Vec<_>>())?;
     parts.set_item("outputs", serde_json::to_string(&model.outputs).map_err(unclear)?)?;
     parts.set_item("notes", model.notes.clone())?;
-    Ok(parts)
+    Ok(true)
 }
 
 /// Fits probabilities on the tasks a model learnt from.
@@ -182,10 +183,7 @@ pub fn calibrate(
 ) -> PyResult<()> {
     let held = hold(tables)?;
     let tasks = task_set(&held, targets, outputs, None)?;
-    let mut copy = model.look(|any| match any {
-        AnyModel::MultiTaskSelection(model) => Some(model.clone()),
-        _ => None,
-    });
+    let mut copy = model.look(|any| any.get::<MultiTaskSelectionModel>().cloned());
     let (done, raised) = border::run(py, limits, is_large(&tasks), |context| {
         if let Some(model) = &mut copy {
             model.calibrate(&tasks, context)?;

@@ -1,11 +1,11 @@
 //! Sets of samples: kernels between them, and the classifier that makes one decision for each.
 
+use boulevard::any::AnyModel;
 use boulevard::data::Categories;
-use boulevard::kernel::Kernel;
 use boulevard::kernel::permanent::{Normalization, log_set_kernel, set_kernel_into};
-use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel, SetSearch, Sets};
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel, SetMachine, SetSearch, Sets};
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
 use boulevard::svm::Learner;
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
@@ -23,10 +23,19 @@ fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
 
 /// The model of sets in a model of any kind.
 fn sets_model(any: &AnyModel) -> Result<&MultiSampleModel> {
-    match any {
-        AnyModel::MultiSample(model) => Ok(model),
-        other => Err(Error::data(format!("a model of kind `{}` does not judge sets", other.kind()))),
-    }
+    any.expect()
+}
+
+/// What there is to see of a classifier of sets.
+pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let (Some(model), py) = (any.get::<MultiSampleModel>(), parts.py()) else { return Ok(false) };
+    parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
+    parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
+    parts.set_item("rates", model.rates.clone().into_pyarray(py))?;
+    parts.set_item("sizes", model.machines.iter().map(|machine| machine.size).collect::<Vec<_>>())?;
+    parts.set_item("support_sets", model.machines.iter().map(SetMachine::len).collect::<Vec<_>>())?;
+    parts.set_item("extended", model.machines.iter().map(|machine| machine.columns).collect::<Vec<_>>())?;
+    Ok(true)
 }
 
 /// Runs `work` and gives back what it made, or the exception that stopped it.
@@ -97,7 +106,7 @@ pub fn fit_sets<'py>(
     (data.feature_names, data.groups) = (features, groups.map(categories).transpose()?);
     let learner: MultiSample = read(parameters)?;
     let limits = Limits { threads, time: max_time, memory, progress };
-    let (model, raised) = border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::MultiSample))?;
+    let (model, raised) = border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::from))?;
     Ok((Model::new(model), raised))
 }
 

@@ -8,6 +8,11 @@ pub fn complaint(owner: &'static str, name: &'static str, allowed: impl Into<Str
     Error::Parameter { name, owner, allowed: allowed.into(), found: found.to_string() }
 }
 
+/// A finite number from text.
+pub(crate) fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
 /// Fails unless `value` is finite and above zero.
 pub fn positive(owner: &'static str, name: &'static str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 { Ok(()) } else { Err(complaint(owner, name, "positive and finite", value)) }

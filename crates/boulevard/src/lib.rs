@@ -17,6 +17,7 @@
 //! Tables are in [`data`], kernels in [`kernel`], the machines in [`svm`]. Every fit can be watched and stopped through an
 //! [`observe::Context`]. The rooms and the reasons behind them are described in `docs/architecture.md`.
 
+pub mod any;
 mod atomic_file;
 mod check;
 pub mod data;
@@ -33,6 +34,7 @@ mod simd;
 pub mod solver;
 pub mod svm;
 pub mod validation;
+pub mod words;
 
 pub use error::{Error, Result};
 pub use solver::release_memory;
@@ -42,6 +44,9 @@ pub use solver::release_memory;
 pub mod internal {
     pub mod atomic_file {
         pub use crate::atomic_file::replace;
+    }
+    pub mod check {
+        pub use crate::check::*;
     }
     pub mod parallel {
         pub use crate::parallel::map;

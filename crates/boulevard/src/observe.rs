@@ -26,6 +26,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// Whether the work was ended from outside before its result was worth anything: by a time limit or an interruption.
+    pub fn is_cut_short(self) -> bool {
+        matches!(self, Self::TimeLimit | Self::Interrupted)
+    }
+
     /// 0 converged, 1 iteration limit, 2 time limit, 3 interrupted.
     pub fn code(self) -> i32 {
         self as i32

@@ -1,73 +1,39 @@
 //! Flags of the boosted classifier.
 
-use clap::{Args, ValueEnum};
+use boulevard::methods::boosted::{AtLeastOne, InitialWeights, Thresholds, Validation, Voting, WeightScale};
+use clap::Args;
+use serde::Serialize;
 
-/// Where the weights start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum InitialWeightsName {
-    /// Half of the mass for the rows with the label
-    Balanced,
-    /// All rows the same (the paper)
-    Uniform,
-}
-
-/// Where a score becomes a yes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ThresholdsName {
-    /// Where F1 of held-out rows is best
-    Tuned,
-    /// At zero (the paper)
-    Zero,
-}
-
-/// What a round contributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum VotingName {
-    /// Its decision value
-    Soft,
-    /// Its sign (the paper)
-    Hard,
-}
-
-/// Whether every row gets a label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AtLeastOneName {
-    /// If every training row has one
-    Auto,
-    /// Yes
-    Always,
-    /// No (the paper)
-    Never,
-}
+use super::learner::Finite;
 
 /// Parameters of `--method boost`.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Serialize, Args)]
 #[command(next_help_heading = "Boosting (--method boost)")]
 pub struct BoostArgs {
     /// Share of the rows that is drawn, unless all are used [default: 0.3]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    pub sampling_ratio: Option<f64>,
+    pub sampling_ratio: Option<Finite>,
     /// First weights [default: balanced]
     #[arg(long, value_name = "HOW")]
-    pub initial_weights: Option<InitialWeightsName>,
+    pub initial_weights: Option<InitialWeights>,
     /// Thresholds of the scores [default: tuned]
     #[arg(long, value_name = "HOW")]
-    pub thresholds: Option<ThresholdsName>,
+    pub thresholds: Option<Thresholds>,
     /// Votes [default: soft]
     #[arg(long, value_name = "HOW")]
-    pub voting: Option<VotingName>,
+    pub voting: Option<Voting>,
     /// Width of the first kernel exp(-|x - z|^2 / (2 sigma^2)) [default: from the median distance]
     #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
-    pub sigma_init: Option<f64>,
+    pub sigma_init: Option<Finite>,
     /// No kernel is narrower than this [default: a fifth of the first]
     #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
-    pub sigma_min: Option<f64>,
+    pub sigma_min: Option<Finite>,
     /// What a refused round takes off the width [default: a twentieth of the first]
     #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
-    pub sigma_step: Option<f64>,
+    pub sigma_step: Option<Finite>,
     /// Factor between weights and prices: `n` (the number of rows) or a number [default: n]
     #[arg(long, value_name = "SCALE", allow_negative_numbers = true)]
-    pub weight_scale: Option<String>,
+    pub weight_scale: Option<WeightScale>,
     /// Rounds at most [default: 20]
     #[arg(long, value_name = "N")]
     pub max_rounds: Option<usize>,
@@ -76,8 +42,8 @@ pub struct BoostArgs {
     pub early_stopping: Option<bool>,
     /// Held-out rows: a number of folds, or a share such as 0.2 [default: 5]
     #[arg(long, value_name = "FOLDS", allow_negative_numbers = true)]
-    pub validation: Option<String>,
+    pub validation: Option<Validation>,
     /// A row that no label claims gets its best one [default: auto]
     #[arg(long, value_name = "WHEN")]
-    pub at_least_one: Option<AtLeastOneName>,
+    pub at_least_one: Option<AtLeastOne>,
 }

@@ -1,15 +1,24 @@
-//! Flags that choose a method and its parameters. A parameter that does not belong to the method is refused, not ignored.
+//! Flags that choose a method and its parameters.
+//!
+//! A flag is a field of the learners that have it, in the library's own type: what was given, as JSON, is what the learner is made from
+//! (`learner/`). Enums here are unions of choices that methods share under one flag.
 
-use boulevard::kernel::Gamma;
-use boulevard::svm::ClassWeight;
+use std::str::FromStr;
+
+use boulevard::kernel::{Gamma, Kernel};
+use boulevard::methods::multitask_selection::{MarginPrior, Select};
+use boulevard::solver::linear::{Bias, LinearLoss, Regularizer};
+use boulevard::svm::{ClassWeight, Multiclass};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::boost::BoostArgs;
 use super::gather::GatherArgs;
 use super::induce::InduceArgs;
+use super::kernel::{kernel_names, kernel_word};
 use super::pareto::ParetoArgs;
 
-/// The methods. To add one: a name here, a file with its fit in `learner/`.
+/// The methods. To add one: a name here and, if it has flags of its own, a file of them beside this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MethodName {
     /// Classification; C is the price of an error
@@ -39,60 +48,31 @@ pub enum MethodName {
 
 impl MethodName {
     /// As written on the command line.
-    pub fn text(self) -> &'static str {
+    pub fn text(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The library's names for it. Where there are two, the loss decides.
+    pub fn methods(self) -> &'static [&'static str] {
         match self {
-            Self::Svc => "svc",
-            Self::NuSvc => "nu-svc",
-            Self::Svr => "svr",
-            Self::NuSvr => "nu-svr",
-            Self::OneClass => "one-class",
-            Self::Gather => "gather",
-            Self::Linear => "linear",
-            Self::Induce => "induce",
-            Self::Select => "select",
-            Self::Boost => "boost",
-            Self::Pareto => "pareto",
+            Self::Svc => &["svc"],
+            Self::NuSvc => &["nu_svc"],
+            Self::Svr => &["svr"],
+            Self::NuSvr => &["nu_svr"],
+            Self::OneClass => &["one_class"],
+            Self::Gather => &["multi_sample"],
+            Self::Linear => &["linear_svc", "linear_svr"],
+            Self::Induce => &["feature_induction"],
+            Self::Select => &["multitask_selection"],
+            Self::Boost => &["boosted"],
+            Self::Pareto => &["pareto"],
         }
     }
 }
 
-/// The kernels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum KernelName {
-    /// <x, z>
-    Linear,
-    /// (gamma <x, z> + coef0)^degree
-    Poly,
-    /// exp(-gamma |x - z|^2)
-    #[default]
-    Rbf,
-    /// tanh(gamma <x, z> + coef0)
-    Sigmoid,
-    /// exp(-gamma |x - z|_1)
-    Laplacian,
-    /// max(0, 1 - gamma |x - z|^2)^degree
-    Epanechnikov,
-    /// sqrt(gamma |x - z|^2 + coef0^2)
-    Multiquadric,
-    /// 1 / sqrt(gamma |x - z|^2 + coef0^2)
-    InverseMultiquadric,
-    /// exp(-gamma sum (x - z)^2 / (x + z)), values not negative
-    ChiSquared,
-    /// The file holds kernel values (LIBSVM's `0:i 1:K 2:K ...`)
-    Precomputed,
-}
-
-/// How many classes are reduced to two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MulticlassName {
-    /// One machine per pair of classes, which vote
-    OneVsOne,
-    /// One machine per class against the others
-    OneVsRest,
-}
-
 /// What a linear machine pays for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(into = "LinearLoss")]
 pub enum LossName {
     /// Classification: samples inside the margin, by their distance
     Hinge,
@@ -104,17 +84,25 @@ pub enum LossName {
     SquaredEpsilonInsensitive,
 }
 
-/// What keeps the weights of a linear machine small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RegularizerName {
-    /// Half the sum of squares
-    L2,
-    /// The sum of absolute values: many weights become zero
-    L1,
+impl LossName {
+    /// Whether numbers are learnt, not classes.
+    pub fn is_regression(self) -> bool {
+        matches!(self, Self::EpsilonInsensitive | Self::SquaredEpsilonInsensitive)
+    }
+}
+
+impl From<LossName> for LinearLoss {
+    fn from(name: LossName) -> Self {
+        match name {
+            LossName::Hinge | LossName::EpsilonInsensitive => Self::Absolute,
+            LossName::SquaredHinge | LossName::SquaredEpsilonInsensitive => Self::Squared,
+        }
+    }
 }
 
 /// Which rows a part of a model learns from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub enum SamplingName {
     /// Rows drawn by weight (induce)
     Resample,
@@ -129,7 +117,8 @@ pub enum SamplingName {
 }
 
 /// Settings under one name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub enum PresetName {
     /// The paper as written
     Paper,
@@ -147,17 +136,9 @@ pub enum ScaleName {
     Minmax,
 }
 
-/// What multi-task selection switches on or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SelectName {
-    /// Input features
-    Features,
-    /// Base kernels
-    Kernels,
-}
-
 /// How the bias is treated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub enum BiasName {
     /// Gaussian around zero (select)
     Gaussian,
@@ -169,111 +150,132 @@ pub enum BiasName {
     Objective,
 }
 
-/// The prior of a regression margin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MarginName {
-    /// Exponential beyond epsilon
-    Exp,
-    /// Flat up to epsilon, exponential beyond
-    Jj,
+/// A number that is one: JSON has no word for the others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Finite(pub f64);
+
+impl FromStr for Finite {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(number) if f64::is_finite(number) => Ok(Self(number)),
+            Ok(_) => Err("expected a finite number".to_owned()),
+            Err(_) => Err("invalid float literal".to_owned()),
+        }
+    }
+}
+
+/// A switch that was not given is no parameter.
+pub fn off(switch: &bool) -> bool {
+    !switch
 }
 
 /// Parameters of all methods. `None` means the method's default.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Serialize, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
     /// Price of an error [default: 1; induce: 0.01]; decay of the margin prior (select) [default: 3]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
-    pub c: Option<f64>,
+    pub c: Option<Finite>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
     #[arg(long, value_name = "NU", allow_negative_numbers = true)]
-    pub nu: Option<f64>,
+    pub nu: Option<Finite>,
     /// Half-width of the tube without loss (svr, linear, select) [default: 0.1; linear: 0]
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true)]
-    pub epsilon: Option<f64>,
+    pub epsilon: Option<Finite>,
     /// Kernel; with induce that of the last machine, over columns and rules [default: rbf; induce: linear]
-    #[arg(long, value_name = "KERNEL")]
-    pub kernel: Option<KernelName>,
+    #[arg(long, value_name = "KERNEL", value_parser = kernel_names())]
+    pub kernel: Option<String>,
     /// Kernel width: a number, `scale` (1 / (columns x variance)) or `auto` (1 / columns) [default: scale]
-    #[arg(long, value_name = "GAMMA", value_parser = gamma, allow_negative_numbers = true)]
+    #[arg(long, value_name = "GAMMA", allow_negative_numbers = true)]
     pub gamma: Option<Gamma>,
     /// Exponent (poly, epanechnikov) [default: 3; epanechnikov: 1]
     #[arg(long, value_name = "DEGREE")]
     pub degree: Option<u32>,
     /// Constant of the kernel (poly, sigmoid, multiquadric kernels) [default: 0; multiquadric kernels: 1]
     #[arg(long, value_name = "COEF0", allow_negative_numbers = true)]
-    pub coef0: Option<f64>,
+    pub coef0: Option<Finite>,
     /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, gather, induce, boost)
-    #[arg(long, value_name = "WEIGHTS", value_parser = class_weight)]
+    #[arg(long, value_name = "WEIGHTS")]
     pub class_weight: Option<ClassWeight>,
     /// How more than two classes are handled (svc, nu-svc, gather) [default: one-vs-one]
     #[arg(long, value_name = "HOW")]
-    pub multiclass: Option<MulticlassName>,
+    pub multiclass: Option<Multiclass>,
     /// Fit probabilities too; costs five more fits (classifiers)
     #[arg(long)]
+    #[serde(skip_serializing_if = "off")]
     pub calibrate: bool,
     /// Loss (linear) [default: squared-hinge]
     #[arg(long, value_name = "LOSS")]
     pub loss: Option<LossName>,
     /// What keeps the weights small (linear with squared-hinge) [default: l2]
     #[arg(long, value_name = "PENALTY")]
-    pub penalty: Option<RegularizerName>,
+    pub penalty: Option<Regularizer>,
     /// Regularise the intercept, as the weight of a constant column of this value (linear) [default: it is free]
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
-    pub intercept_scaling: Option<f64>,
+    #[arg(long, value_name = "VALUE", value_parser = constant_column, allow_negative_numbers = true)]
+    pub intercept_scaling: Option<Bias>,
     /// Scale the columns first; the model remembers how
     #[arg(long, value_name = "HOW", default_value = "none")]
+    #[serde(skip)]
     pub scale: ScaleName,
     /// Violation of the optimality conditions to reach; relative duality gap for linear, induce and select [default: 0.001; linear, induce: 0.0001; select: 1e-6]
     #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
-    pub tolerance: Option<f64>,
+    pub tolerance: Option<Finite>,
     /// Megabytes of kernel rows to keep [default: 200]
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
-    pub cache_size: Option<f64>,
+    pub cache_size: Option<Finite>,
     /// Steps of the solver at most
     #[arg(long, value_name = "N")]
     pub max_iter: Option<u64>,
     /// What is switched on or off (select) [default: features]
     #[arg(long, value_name = "WHAT")]
-    pub select: Option<SelectName>,
-    /// Base kernels, separated by commas: `linear`, `poly:DEGREE[:COEF0[:GAMMA]]`, `rbf[:GAMMA]`, `laplacian[:GAMMA]` (select)
-    #[arg(long, value_name = "KERNELS", value_delimiter = ',')]
-    pub kernels: Vec<String>,
+    pub select: Option<Select>,
+    /// Base kernels, separated by commas: `linear`, `poly:DEGREE[:COEF0[:GAMMA]]`, `rbf[:GAMMA]`, any other as
+    /// `NAME[:PARAMETER=VALUE...]` (select)
+    #[arg(long, value_name = "KERNELS", value_delimiter = ',', value_parser = kernel_word)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<Kernel>,
     /// Whether base kernels are brought to k(x, x) = 1 (select) [default: true]
     #[arg(long, value_name = "BOOL")]
     pub normalize_kernels: Option<bool>,
     /// Prior probability that a feature or kernel is on, above 0 and at most 1 (select) [default: 0.01]
     #[arg(long, value_name = "RHO", allow_negative_numbers = true)]
-    pub rho: Option<f64>,
+    pub rho: Option<Finite>,
     /// Its logarithm, from -700 to 0; wins over --rho (select)
     #[arg(long, value_name = "LN_RHO", allow_negative_numbers = true)]
-    pub ln_rho: Option<f64>,
+    pub ln_rho: Option<Finite>,
     /// The bias (select, pareto) [default: gaussian; pareto: none]
     #[arg(long, value_name = "HOW")]
     pub bias: Option<BiasName>,
     /// Variance of a Gaussian bias (select) [default: 1]
     #[arg(long, value_name = "VARIANCE", allow_negative_numbers = true)]
-    pub bias_variance: Option<f64>,
+    pub bias_variance: Option<Finite>,
     /// Whether tasks share their switches (select) [default: true]
     #[arg(long, value_name = "BOOL")]
     pub share: Option<bool>,
     /// Switches at or below this are off when predicting (select) [default: 0]
     #[arg(long, value_name = "SWITCH", allow_negative_numbers = true)]
-    pub threshold: Option<f64>,
+    pub threshold: Option<Finite>,
     /// Prior of the margin in regression (select) [default: exp]
     #[arg(long, value_name = "PRIOR")]
-    pub margin_prior: Option<MarginName>,
+    pub margin_prior: Option<MarginPrior>,
     /// The label is a number, not a class (select)
     #[arg(long)]
+    #[serde(skip_serializing_if = "off")]
     pub regression: bool,
     /// Do not leave out samples that seem settled
     #[arg(long)]
+    #[serde(skip_serializing_if = "off")]
     pub no_shrinking: bool,
     /// Do not solve for the free variables exactly at the end
     #[arg(long)]
+    #[serde(skip_serializing_if = "off")]
     pub no_polish: bool,
     /// Seed of everything that is drawn at random
     #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[serde(skip)]
     pub seed: u64,
     /// Which rows a tree (induce) or a round (boost) learns from [default: resample; boost: all]
     #[arg(long, value_name = "HOW")]
@@ -282,35 +284,22 @@ pub struct LearnerArgs {
     #[arg(long, value_name = "PRESET")]
     pub preset: Option<PresetName>,
     #[command(flatten)]
+    #[serde(flatten)]
     pub boost: BoostArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     pub pareto: ParetoArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     pub induce: InduceArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     pub gather: GatherArgs,
 }
 
-fn gamma(text: &str) -> Result<Gamma, String> {
-    match text {
-        "scale" => Ok(Gamma::SCALE),
-        "auto" => Ok(Gamma::AUTO),
-        number => number.parse().map(Gamma::Value).map_err(|_| "expected a number, `scale` or `auto`".to_owned()),
-    }
-}
-
-fn class_weight(text: &str) -> Result<ClassWeight, String> {
-    match text {
-        "balanced" => return Ok(ClassWeight::Balanced),
-        "equal" => return Ok(ClassWeight::Equal),
-        _ => {}
-    }
-    let pair = |part: &str| {
-        let (name, factor) = part.rsplit_once('=').ok_or_else(|| format!("`{part}` is not NAME=FACTOR"))?;
-        let factor: f64 = factor.parse().map_err(|_| format!("`{factor}` is not a number"))?;
-        Ok((name.to_owned(), factor))
-    };
-    text.split(',').map(pair).collect::<Result<_, String>>().map(ClassWeight::Given)
+/// The weight of a constant column, as LIBLINEAR has it.
+fn constant_column(text: &str) -> Result<Bias, String> {
+    text.parse().map(|Finite(value)| Bias::Column(value))
 }
 
 #[cfg(test)]
@@ -319,8 +308,9 @@ mod tests {
 
     #[test]
     fn class_weights_are_named() {
-        assert_eq!(class_weight("balanced"), Ok(ClassWeight::Balanced));
-        assert_eq!(class_weight("a=2,b=0.5"), Ok(ClassWeight::Given(vec![("a".into(), 2.0), ("b".into(), 0.5)])));
-        assert!(class_weight("a").is_err() && class_weight("a=x").is_err());
+        let class_weight = |text: &str| text.parse::<ClassWeight>().ok();
+        assert_eq!(class_weight("balanced"), Some(ClassWeight::Balanced));
+        assert_eq!(class_weight("a=2,b=0.5"), Some(ClassWeight::Given(vec![("a".into(), 2.0), ("b".into(), 0.5)])));
+        assert!(class_weight("a").is_none() && class_weight("a=x").is_none());
     }
 }

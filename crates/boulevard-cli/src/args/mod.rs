@@ -4,20 +4,15 @@ mod boost;
 mod data;
 mod gather;
 mod induce;
+mod kernel;
 mod learner;
 mod pareto;
 mod run;
 mod verbs;
 
-pub use boost::{AtLeastOneName, BoostArgs, InitialWeightsName, ThresholdsName, VotingName};
 pub use data::DataArgs;
-pub use gather::{DecideName, NormalizationName, OtherSizesName};
-pub use induce::{GammaRuleName, InduceArgs, OutputName};
-pub use learner::{
-    BiasName, KernelName, LearnerArgs, LossName, MarginName, MethodName, MulticlassName, PresetName, RegularizerName, SamplingName,
-    ScaleName, SelectName,
-};
-pub use pareto::{CrossoverName, ModeName, MutationName, VariantName};
+pub use kernel::kernel_word;
+pub use learner::{LearnerArgs, MethodName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{
     CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,

@@ -135,7 +135,7 @@ pub struct TuneArgs {
     /// What to learn
     #[arg(short, long, default_value = "svc")]
     pub method: MethodName,
-    /// Values of C (of nu for nu-svc and one-class) [default: 2^-2, 2^0, ..., 2^8]
+    /// Values of C (of nu for nu-svc) [default: 2^-2, 2^0, ..., 2^8; nu: from 0.05 to 0.7]
     #[arg(long, value_name = "VALUES", value_delimiter = ',')]
     pub c_grid: Vec<f64>,
     /// Values of gamma [default: 2^-6, 2^-4, ..., 2^4 times the `scale` rule]

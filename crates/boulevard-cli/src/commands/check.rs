@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::args::CheckArgs;
 use crate::columns::{self, Column};
-use crate::model::listed;
 use crate::report::table::Table;
 use crate::report::{number, print, print_json};
 use crate::{data, files};
+use boulevard::words::listed;
 
 /// A class with less than this share of the rows asks for weights.
 const RARE: f64 = 0.1;
@@ -49,7 +49,7 @@ fn advice(data: &Dataset<'_>, facts: &[Column]) -> Vec<Advice> {
     let name = |column: usize| data.feature_name(column);
     let named = |columns: &[usize]| {
         let names: Vec<String> = columns.iter().map(|&column| name(column)).collect();
-        listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
+        listed(&names)
     };
     let constant: Vec<usize> = (0..facts.len()).filter(|&j| facts[j].is_constant()).collect();
     if !constant.is_empty() {

@@ -2,11 +2,12 @@
 
 use anyhow::{Result, ensure};
 use boulevard::data::io::TargetKind;
-use boulevard::persist::libsvm_text;
+use boulevard::persist::{ScaledModel, libsvm_text};
+use boulevard::svm::Model;
 
 use crate::Outcome;
 use crate::args::{ConvertArgs, ModelFormat};
-use crate::model::Fitted;
+use crate::model::load;
 use crate::report::print;
 use crate::{data, files};
 
@@ -26,18 +27,18 @@ pub fn run(args: &ConvertArgs) -> Result<Outcome> {
 }
 
 fn model(args: &ConvertArgs, format: ModelFormat) -> Result<String> {
-    let fitted = Fitted::load(&args.input)?;
+    let model = load(&args.input)?;
     match format {
-        ModelFormat::Native => fitted.save(&args.output)?,
+        ModelFormat::Native => model.save(&args.output)?,
         ModelFormat::Libsvm => {
             ensure!(
-                fitted.scaler.is_none(),
+                model.get::<ScaledModel>().is_none(),
                 "{}: the model scales its columns, which a LIBSVM model cannot; scale the data with `boulevard scale` and train without --scale",
                 args.input.display()
             );
             let labels = (!args.class_labels.is_empty()).then(|| args.class_labels.clone());
-            libsvm_text::write(&fitted.model, &args.output, &libsvm_text::WriteOptions { labels })?;
+            libsvm_text::write(&model, &args.output, &libsvm_text::WriteOptions { labels })?;
         }
     }
-    Ok(format!("model of kind {}, {} support vectors", fitted.model.kind(), fitted.support()))
+    Ok(format!("model of kind {}, {} support vectors", model.inner().kind(), model.support_vectors()))
 }

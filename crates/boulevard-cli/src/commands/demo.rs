@@ -5,31 +5,30 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use boulevard::any::{AnyLearner, AnyModel};
 use boulevard::data::generate::{self, Clusters};
 use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
-use boulevard::methods::multi_sample::MultiSample;
-use boulevard::methods::multitask_selection::MultiTaskSelection;
-use boulevard::methods::pareto::ParetoSvc;
+use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel};
+use boulevard::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
+use boulevard::methods::pareto::{ParetoModel, ParetoSvc};
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
-use boulevard::svm::{ClassWeight, OneClass, Penalty, Svc, Svr, Tube};
+use boulevard::svm::{ClassWeight, Learner, Model, OneClass, Penalty, Svc, Svr, Tube};
+use boulevard::validation::loss;
 use serde_json::json;
 
 use super::train::map;
 use crate::Outcome;
-use crate::args::{DemoArgs, MethodName};
+use crate::args::DemoArgs;
 use crate::files;
-use crate::learner::{Plan, Recipe};
-use crate::model::Fitted;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{self, html, number, picture, print, print_json, selection};
+use crate::report::{self, html, number, picture, print, print_json};
 
 /// One stop of the tour.
 struct Stop {
@@ -39,7 +38,7 @@ struct Stop {
     /// What the error is, and how much.
     measure: &'static str,
     error: f64,
-    fitted: Fitted,
+    fitted: AnyModel,
     seconds: f64,
     figure: Option<String>,
     words: &'static str,
@@ -68,7 +67,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
             .map(|stop| {
                 json!({
                     "problem": stop.problem, "method": stop.method, "rows": stop.rows, "measure": stop.measure, "error": stop.error,
-                    "support_vectors": stop.fitted.support(), "gap": stop.fitted.model.report().gap, "seconds": stop.seconds,
+                    "support_vectors": stop.fitted.support_vectors(), "gap": stop.fitted.report().gap, "seconds": stop.seconds,
                 })
             })
             .collect();
@@ -88,7 +87,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
 fn table(stops: &[Stop]) -> Table {
     let mut table = Table::new(["problem", "method", "rows", "measure", "error", "support vectors", "gap", "time"]);
     for stop in stops {
-        let report = stop.fitted.model.report();
+        let report = stop.fitted.report();
         let error = if stop.measure == "RMSE" { number::general(stop.error, 3) } else { number::percent(stop.error) };
         table.row([
             stop.problem.to_owned(),
@@ -96,7 +95,7 @@ fn table(stops: &[Stop]) -> Table {
             stop.rows.to_string(),
             stop.measure.to_owned(),
             error,
-            stop.fitted.support().to_string(),
+            stop.fitted.support_vectors().to_string(),
             format!("{:.0e}", report.gap),
             number::seconds(stop.seconds),
         ]);
@@ -125,18 +124,22 @@ fn page(stops: &[Stop], table: &Table) -> String {
     html::page("Boulevard: a tour", &body)
 }
 
-fn classify(problem: &'static str, svc: Svc, train: &Dataset<'static>, test: &Dataset<'static>, context: &Context<'_>) -> Result<Stop> {
-    let plan = Plan { method: MethodName::Svc, recipe: Recipe::Svc(svc), scaling: None };
+/// A fit and the seconds it took.
+fn timed(learner: impl Into<AnyLearner>, train: &Dataset<'_>, context: &Context<'_>) -> Result<(AnyModel, f64)> {
     let start = Instant::now();
-    let fitted = plan.fit(train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let model = learner.into().fit_in(train, context)?;
+    Ok((model, start.elapsed().as_secs_f64()))
+}
+
+fn classify(problem: &'static str, svc: Svc, train: &Dataset<'static>, test: &Dataset<'static>, context: &Context<'_>) -> Result<Stop> {
+    let (fitted, seconds) = timed(svc, train, context)?;
+    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
     let figure = svg(&fitted, train)?;
     Ok(Stop { problem, method: "SVC", rows: train.len(), measure: "error", error, fitted, seconds, figure, words: "" })
 }
 
 /// The decision map without its caption.
-fn svg(fitted: &Fitted, data: &Dataset<'_>) -> Result<Option<String>> {
+fn svg(fitted: &AnyModel, data: &Dataset<'_>) -> Result<Option<String>> {
     let figure = map(fitted, data)?;
     Ok(figure.and_then(|text| Some(text[text.find("<svg")?..text.find("</svg>")? + 6].to_owned())))
 }
@@ -185,7 +188,7 @@ fn imbalanced(context: &Context<'_>) -> Result<Vec<Stop>> {
     ] {
         let svc = Svc { kernel: Kernel::rbf(0.3), class_weight, ..Svc::default() };
         let stop = classify("rare class", svc, &train, &test, context)?;
-        let Target::Classes(said) = stop.fitted.answer(&test.x, context)?.target else { unreachable!("a classifier") };
+        let Target::Classes(said) = stop.fitted.predict_in(&test.x, context)? else { unreachable!("a classifier") };
         let counts = Confusion::from_categories(test.expect_classes()?, &said, None)?;
         stops.push(Stop { method, measure: "balanced error", error: 1.0 - counts.balanced_accuracy(), words, ..stop });
     }
@@ -202,12 +205,8 @@ fn rare_labels(context: &Context<'_>) -> Result<Stop> {
         Ok(Dataset { target: Target::Labels(LabelMatrix::new(on, names)?), ..all })
     };
     let (train, test) = (labelled(1, 400)?, labelled(2, 4000)?);
-    let plan =
-        Plan { method: MethodName::Boost, recipe: Recipe::Boosted(BoostedSvc { max_rounds: 10, ..Default::default() }), scaling: None };
-    let start = Instant::now();
-    let fitted = plan.fit(&train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let (Target::Labels(truth), Target::Labels(said)) = (&test.target, fitted.answer(&test.x, context)?.target) else {
+    let (fitted, seconds) = timed(BoostedSvc { max_rounds: 10, ..Default::default() }, &train, context)?;
+    let (Target::Labels(truth), Target::Labels(said)) = (&test.target, fitted.predict_in(&test.x, context)?) else {
         unreachable!("labels on both sides")
     };
     let counts = LabelConfusion::new(truth, &said, None)?;
@@ -230,11 +229,8 @@ fn rare_labels(context: &Context<'_>) -> Result<Stop> {
 fn rules(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::checkerboard(400, 1, 2, 1.0), generate::checkerboard(4000, 2, 2, 1.0));
     let induce = FeatureInduction { c: 1.0, n_induced: Amount::Exactly(10), max_depth: Depth::AtMost(3), ..FeatureInduction::default() };
-    let plan = Plan { method: MethodName::Induce, recipe: Recipe::Induce(Box::new(induce)), scaling: None };
-    let start = Instant::now();
-    let fitted = plan.fit(&train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
+    let (fitted, seconds) = timed(induce, &train, context)?;
+    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
     let figure = svg(&fitted, &train)?;
     let words = "A linear machine with ten induced trees: their rules can be read with `boulevard inspect`.";
     Ok(Stop {
@@ -254,12 +250,9 @@ fn rules(context: &Context<'_>) -> Result<Stop> {
 fn front(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::banana(400, 1), generate::banana(4000, 2));
     let pareto = ParetoSvc { kernel: Kernel::rbf(1.0), ..ParetoSvc::default() };
-    let plan = Plan { method: MethodName::Pareto, recipe: Recipe::Pareto(pareto), scaling: None };
-    let start = Instant::now();
-    let fitted = plan.fit(&train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
-    let AnyModel::Pareto(model) = &fitted.model else { unreachable!("a front") };
+    let (fitted, seconds) = timed(pareto, &train, context)?;
+    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
+    let model = fitted.expect::<ParetoModel>()?;
     let named = report::front::Named { name: "exact", points: &model.front, estimates: &model.estimates, marks: model.marks() };
     let [_, errors] = report::front::drawings(&[named]);
     Ok(Stop {
@@ -278,11 +271,8 @@ fn front(context: &Context<'_>) -> Result<Stop> {
 fn friedman(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::regression(500, 1, 2, 1.0), generate::regression(1000, 2, 2, 1.0));
     let svr = Svr { kernel: Kernel::rbf(0.5), c: 30.0, tube: Tube::Epsilon(0.5), ..Svr::default() };
-    let plan = Plan { method: MethodName::Svr, recipe: Recipe::Svr(svr), scaling: None };
-    let start = Instant::now();
-    let fitted = plan.fit(&train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let (truth, said) = match (&test.target, fitted.answer(&test.x, context)?.target) {
+    let (fitted, seconds) = timed(svr, &train, context)?;
+    let (truth, said) = match (&test.target, fitted.predict_in(&test.x, context)?) {
         (Target::Real(truth), Target::Real(said)) => (truth.clone(), said),
         _ => unreachable!("a regressor on a regression problem"),
     };
@@ -308,18 +298,11 @@ fn select(context: &Context<'_>) -> Result<Stop> {
     let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2100.0, 0)?;
     let (train, test) = (all.select(&parts.train), all.select(&parts.test));
     let learner = MultiTaskSelection { c: 2.0, ..MultiTaskSelection::default() };
-    let plan = Plan { method: MethodName::Select, recipe: Recipe::Select { learner, regression: false }, scaling: None };
-    let start = Instant::now();
-    let fitted = plan.fit(&train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let error = crate::folds::judge(&test.target, &fitted.answer(&test.x, context)?.target, None)?;
-    let figure = match &fitted.model {
-        AnyModel::MultiTaskSelection(model) => {
-            let bars: Vec<_> = selection::largest_switches(model, 10).into_iter().map(|(name, on)| (name, on, None)).collect();
-            Some(picture::bars("the ten largest of forty switches", &bars, |value| number::general(value, 2)))
-        }
-        _ => None,
-    };
+    let (fitted, seconds) = timed(learner, &train, context)?;
+    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
+    let bars: Vec<_> =
+        fitted.expect::<MultiTaskSelectionModel>()?.largest_switches(10).into_iter().map(|(name, on)| (name, on, None)).collect();
+    let figure = Some(picture::bars("the ten largest of forty switches", &bars, |value| number::general(value, 2)));
     Ok(Stop {
         problem: "3 of 40 columns",
         method: "select",
@@ -337,17 +320,10 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
     let all = generate::banana(800, 5);
     let inside: Vec<usize> = (0..all.len()).filter(|&row| all.expect_classes().is_ok_and(|c| c.codes()[row] == 1)).collect();
     let train = Dataset { target: Target::None, ..all.select(&inside) };
-    let plan = Plan {
-        method: MethodName::OneClass,
-        recipe: Recipe::OneClass(OneClass { kernel: Kernel::rbf(1.0), nu: 0.1, ..OneClass::default() }),
-        scaling: None,
-    };
-    let start = Instant::now();
-    let fitted = plan.fit(&train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let (fitted, seconds) = timed(OneClass { kernel: Kernel::rbf(1.0), nu: 0.1, ..OneClass::default() }, &train, context)?;
     let fresh = generate::banana(4000, 6);
     let rows: Vec<usize> = (0..fresh.len()).filter(|&row| fresh.expect_classes().is_ok_and(|c| c.codes()[row] == 1)).collect();
-    let error = crate::folds::judge(&Target::None, &fitted.answer(&fresh.x.select(&rows), context)?.target, None)?;
+    let error = loss(&Target::None, &fitted.predict_in(&fresh.x.select(&rows), context)?, None)?;
     let figure = svg(&fitted, &train)?;
     Ok(Stop {
         problem: "one crescent",
@@ -366,11 +342,8 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
 fn three_samples(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::two_gaussians(200, 1, 2, 1.5), generate::two_gaussians(6000, 2, 2, 1.5));
     let gather = MultiSample { kernel: Kernel::rbf(0.1), ..MultiSample::default() };
-    let plan = Plan { method: MethodName::Gather, recipe: Recipe::Gather(gather), scaling: None };
-    let start = Instant::now();
-    let fitted = plan.fit(&train, context)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let Some(model) = fitted.gatherer() else { unreachable!("a classifier of sets") };
+    let (fitted, seconds) = timed(gather, &train, context)?;
+    let model = fitted.expect::<MultiSampleModel>()?;
     let curve = model.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;
     let error = curve.iter().find(|point| point.size == 3).map_or(f64::NAN, |point| point.error);
     let line: Vec<(f64, f64)> = curve.iter().map(|point| (point.size as f64, point.error)).collect();

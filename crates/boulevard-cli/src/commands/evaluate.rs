@@ -1,17 +1,19 @@
 //! `boulevard evaluate`: cross-validation, and whether one method really beats another.
 
 use anyhow::{Result, ensure};
-use boulevard::data::split::Split;
+use boulevard::any::AnyLearner;
+use boulevard::data::split::{self, Split};
 use boulevard::data::{Categories, Dataset, LabelMatrix, Target};
+use boulevard::internal::check;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::comparison::{TTest, corrected_t_test, mean, standard_deviation};
 use boulevard::metrics::multilabel::LabelConfusion;
-use boulevard::observe::StopReason;
+use boulevard::observe::{Context, StopReason};
+use boulevard::validation::{FoldResult, cross_validate, default_folds, loss_name};
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::args::{EvaluateArgs, MethodName};
-use crate::folds::{FoldResult, cross_validate, error_name};
+use crate::args::EvaluateArgs;
 use crate::learner::Plan;
 use crate::progress::Watcher;
 use crate::report::table::Table;
@@ -23,45 +25,45 @@ mod curve;
 /// Per-fold values are printed up to this many.
 const MOST_FOLDS: usize = 100;
 
+/// Folds that are laid out at a time, about.
+const BATCH: usize = 64;
+
 pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let plans = Plan::several(&args.method, &args.learner)?;
     let target = plans[0].target();
     ensure!(plans.iter().all(|plan| plan.target() == target), "classification, regression and one-class methods cannot be compared");
-    ensure!(
-        args.sizes.is_empty() || args.method.contains(&MethodName::Gather),
-        "--sizes does not apply to these methods: it belongs to gather"
-    );
+    let gather = plans.iter().find(|plan| matches!(plan.learner(), AnyLearner::MultiSample(_)));
+    ensure!(args.sizes.is_empty() || gather.is_some(), "--sizes does not apply to these methods: it belongs to gather");
     ensure!(!args.sizes.contains(&0), "--sizes must be at least 1");
+    check::at_least("evaluate", "repeats", args.repeats, 1)?;
     if let Some(path) = &args.curve {
         files::expect_writable(path)?;
     }
     let data = data::read_for(&plans[0], &args.data, &args.read)?;
-    let splits = data::folds(&data, args.folds, args.repeats, args.learner.seed)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let results: Result<Vec<_>> = plans.iter().map(|plan| cross_validate(plan, &data, &splits, &context)).collect();
-    let curve = plans.iter().find(|plan| plan.method == MethodName::Gather).filter(|_| !args.sizes.is_empty());
-    let curve = curve.map(|plan| curve::run(plan, &data, &splits, &args.sizes, &context)).transpose();
+    let judged = judge(&plans, &data, args, &context);
+    let curve = gather.filter(|_| !args.sizes.is_empty() && judged.is_ok());
+    let curve = curve.map(|plan| curve::run(plan, &data, repetitions(&data, args), &args.sizes, &context)).transpose();
     watcher.finish();
-    let curve = curve?;
+    let (judged, curve) = (judged?, curve?);
     if let (Some(path), Some(curve)) = (&args.curve, &curve) {
         files::write(path, curve.page(&args.data.display().to_string()).as_bytes())?;
     }
-    let judged: Vec<Judged> = plans.iter().zip(results?).map(|(plan, folds)| Judged::new(plan, folds)).collect();
     if judged.iter().any(|one| one.unconverged > 0) && !args.run.quiet {
         report::complain("warning: some fits did not converge; their folds count all the same");
     }
-    let tests = compare(&judged, &splits)?;
+    let tests = compare(&judged, &data)?;
     if args.run.json {
-        let mut value = as_json(&judged, &tests, &data, &splits)?;
+        let mut value = as_json(&judged, &tests, &data)?;
         if let Some(curve) = &curve {
             value["curve"] = curve.json();
         }
         print_json(&value)?;
     } else {
         let header = format!("{} ({}), {} folds x {}\n\n", args.data.display(), data::in_words(&data), args.folds, args.repeats);
-        let mut text = header + &as_text(&judged, &tests, &data, &splits)?;
-        if args.method.contains(&MethodName::Gather) {
+        let mut text = header + &as_text(&judged, &tests, &data)?;
+        if gather.is_some() {
             text.push_str(match &data.groups {
                 Some(_) => "\ngather is judged by groups: one decision each\n",
                 None => "\ngather is judged by sets: held-out rows of one class drawn together\n",
@@ -78,19 +80,70 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The folds of one repetition after another: all of them at once may be more than the memory holds.
+fn repetitions<'a>(data: &'a Dataset<'_>, args: &EvaluateArgs) -> impl Iterator<Item = boulevard::Result<Vec<Split>>> + 'a {
+    let folds = args.folds;
+    split::repeat_seeds(args.learner.seed).take(args.repeats).map(move |seed| default_folds(data, folds, seed))
+}
+
+/// Cross-validates all plans on the same folds, until the time is up.
+fn judge(plans: &[Plan], data: &Dataset<'_>, args: &EvaluateArgs, context: &Context<'_>) -> Result<Vec<Judged>> {
+    let mut judged: Vec<Judged> = plans.iter().map(|plan| Judged::new(plan, args.folds.saturating_mul(args.repeats))).collect();
+    let (mut repetitions, mut done, mut in_time) = (repetitions(data, args), 0, true);
+    while in_time {
+        // Several repetitions at a time, so that no thread waits for the last fold of each.
+        let splits: Vec<Split> = repetitions
+            .by_ref()
+            .take(BATCH.div_ceil(args.folds.max(1)))
+            .collect::<boulevard::Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect();
+        if splits.is_empty() {
+            break;
+        }
+        for (plan, one) in plans.iter().zip(&mut judged) {
+            let found = cross_validate(&plan.work, data, &splits, context)?;
+            ensure!(found.stop != StopReason::Interrupted, "interrupted");
+            in_time &= found.stop != StopReason::TimeLimit;
+            one.add(found.folds, done, data)?;
+        }
+        done += splits.len();
+    }
+    for one in &judged {
+        ensure!(!one.folds.is_empty(), "no fold of {} was finished within --max-time", one.name);
+    }
+    Ok(judged)
+}
+
 /// A method and its errors.
 struct Judged {
-    name: &'static str,
-    errors: Vec<f64>,
+    name: String,
+    /// Folds that were asked for.
+    asked: usize,
+    /// Those that were finished, with their places among all.
     folds: Vec<FoldResult>,
+    errors: Vec<f64>,
     unconverged: usize,
 }
 
 impl Judged {
-    fn new(plan: &Plan, folds: Vec<FoldResult>) -> Self {
-        let errors = folds.iter().map(|fold| fold.error).collect();
-        let unconverged = folds.iter().filter(|fold| fold.stop != StopReason::Converged).count();
-        Self { name: plan.method.text(), errors, folds, unconverged }
+    fn new(plan: &Plan, asked: usize) -> Self {
+        Self { name: plan.method.text(), asked, folds: Vec::new(), errors: Vec::new(), unconverged: 0 }
+    }
+
+    fn add(&mut self, folds: Vec<FoldResult>, before: usize, data: &Dataset<'_>) -> Result<()> {
+        for fold in folds {
+            self.errors.push(fold.loss(data)?);
+            self.unconverged += usize::from(fold.report.stop != StopReason::Converged);
+            self.folds.push(FoldResult { split: before + fold.split, ..fold });
+        }
+        Ok(())
+    }
+
+    /// Rows that were tested, fold by fold.
+    fn rows(&self) -> Vec<usize> {
+        self.folds.iter().flat_map(|fold| fold.test.iter().copied()).collect()
     }
 }
 
@@ -101,12 +154,20 @@ struct Comparison {
     test: TTest,
 }
 
-fn compare(judged: &[Judged], splits: &[Split]) -> Result<Vec<Comparison>> {
+/// Tests on the folds that both methods finished.
+fn compare(judged: &[Judged], data: &Dataset<'_>) -> Result<Vec<Comparison>> {
     let mut tests = Vec::new();
     for first in 0..judged.len() {
         for second in first + 1..judged.len() {
-            let differences: Vec<f64> = judged[first].errors.iter().zip(&judged[second].errors).map(|(a, b)| a - b).collect();
-            let test = corrected_t_test(&differences, splits[0].train.len(), splits[0].test.len())?;
+            let (a, b) = (&judged[first], &judged[second]);
+            let partner = |fold: &FoldResult| b.folds.binary_search_by_key(&fold.split, |other| other.split).ok();
+            let pairs = a.folds.iter().zip(&a.errors).filter_map(|(fold, error)| Some(error - b.errors[partner(fold)?]));
+            let differences: Vec<f64> = pairs.collect();
+            if differences.len() < 2 {
+                continue;
+            }
+            let tested = a.folds[0].test.len();
+            let test = corrected_t_test(&differences, data.len() - tested, tested)?;
             tests.push(Comparison { first, second, test });
         }
     }
@@ -114,12 +175,12 @@ fn compare(judged: &[Judged], splits: &[Split]) -> Result<Vec<Comparison>> {
 }
 
 /// All predictions of all folds against the truth.
-fn confusion(one: &Judged, data: &Dataset<'_>, splits: &[Split]) -> Result<Option<Confusion>> {
+fn confusion(one: &Judged, data: &Dataset<'_>) -> Result<Option<Confusion>> {
     let Target::Classes(truth) = &data.target else { return Ok(None) };
-    let rows: Vec<usize> = splits.iter().flat_map(|split| split.test.iter().copied()).collect();
+    let rows = one.rows();
     let mut said = Vec::with_capacity(rows.len());
     for fold in &one.folds {
-        let Target::Classes(predicted) = &fold.predicted else { return Ok(None) };
+        let Target::Classes(predicted) = &fold.predictions else { return Ok(None) };
         said.extend(predicted.codes().iter().map(|&code| predicted.names()[code as usize].as_str()));
     }
     let place = |name: &str| truth.names().iter().position(|known| known == name).map(|place| place as u32);
@@ -130,40 +191,43 @@ fn confusion(one: &Judged, data: &Dataset<'_>, splits: &[Split]) -> Result<Optio
 }
 
 /// The same for several labels per row.
-fn label_confusion(one: &Judged, data: &Dataset<'_>, splits: &[Split]) -> Result<Option<LabelConfusion>> {
+fn label_confusion(one: &Judged, data: &Dataset<'_>) -> Result<Option<LabelConfusion>> {
     let Target::Labels(truth) = &data.target else { return Ok(None) };
-    let rows: Vec<usize> = splits.iter().flat_map(|split| split.test.iter().copied()).collect();
+    let rows = one.rows();
     let mut said = Vec::with_capacity(rows.len() * truth.names().len());
     for fold in &one.folds {
-        let Target::Labels(predicted) = &fold.predicted else { return Ok(None) };
+        let Target::Labels(predicted) = &fold.predictions else { return Ok(None) };
         (0..predicted.len()).for_each(|row| said.extend_from_slice(predicted.row(row)));
     }
     let said = LabelMatrix::new(said, truth.names().to_vec())?;
     Ok(Some(LabelConfusion::new(&truth.select(&rows), &said, None)?))
 }
 
-fn as_text(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: &[Split]) -> Result<String> {
+fn as_text(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>) -> Result<String> {
     let share = !matches!(data.target, Target::Real(_));
     let show = |value: f64| if share { number::percent(value) } else { number::g(value) };
     let mut table = Table::new([
         "method".to_owned(),
-        error_name(&data.target).to_owned(),
+        loss_name(&data.target).to_owned(),
         "sd over folds".to_owned(),
         "best fold".to_owned(),
         "worst fold".to_owned(),
     ]);
     for one in judged {
         let (low, high) = one.errors.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &e| (low.min(e), high.max(e)));
-        table.row([one.name.to_owned(), show(mean(&one.errors)), show(standard_deviation(&one.errors)), show(low), show(high)]);
+        table.row([one.name.clone(), show(mean(&one.errors)), show(standard_deviation(&one.errors)), show(low), show(high)]);
     }
     let mut text = table.text();
+    for one in judged.iter().filter(|one| one.folds.len() < one.asked) {
+        text.push_str(&format!("\n{}: only {} of {} folds were finished within --max-time\n", one.name, one.folds.len(), one.asked));
+    }
     for one in judged {
         let values: Vec<String> = one.errors.iter().take(MOST_FOLDS).map(|&e| number::general(e, 4)).collect();
         text.push_str(&format!("\n{} by fold: {}\n", one.name, values.join(" ")));
-        if let Some(counts) = label_confusion(one, data, splits)? {
+        if let Some(counts) = label_confusion(one, data)? {
             text.push_str(&format!("{}: {}\n\n{}", one.name, labels::summary(&counts), labels::table(&counts).text()));
         }
-        if let Some(counts) = confusion(one, data, splits)? {
+        if let Some(counts) = confusion(one, data)? {
             text.push_str(&format!(
                 "{}: accuracy {}, balanced accuracy {}\n\n",
                 one.name,
@@ -174,7 +238,7 @@ fn as_text(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: 
         }
     }
     for Comparison { first, second, test } in tests {
-        let (a, b) = (judged[*first].name, judged[*second].name);
+        let (a, b) = (&judged[*first].name, &judged[*second].name);
         let verdict = match test.p {
             p if p < 0.05 => format!("{} is better", if test.mean < 0.0 { a } else { b }),
             _ => "no difference shown".to_owned(),
@@ -199,19 +263,20 @@ pub fn confusion_table(counts: &Confusion) -> Table {
     table
 }
 
-fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: &[Split]) -> Result<Value> {
+fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>) -> Result<Value> {
     let methods: Result<Vec<Value>> = judged
         .iter()
         .map(|one| {
-            let counts = confusion(one, data, splits)?.map(|counts| {
+            let counts = confusion(one, data)?.map(|counts| {
                 let rows: Vec<Vec<f64>> =
                     (0..counts.classes()).map(|i| (0..counts.classes()).map(|j| counts.count(i, j)).collect()).collect();
                 json!({ "classes": counts.names(), "counts": rows, "balanced_accuracy": counts.balanced_accuracy() })
             });
             Ok(json!({
                 "method": one.name, "mean": mean(&one.errors), "sd": standard_deviation(&one.errors), "folds": one.errors,
+                "folds_finished": one.folds.len(), "folds_asked": one.asked,
                 "not_converged": one.unconverged, "confusion": counts,
-                "labels": label_confusion(one, data, splits)?.map(|counts| labels::json(&counts)),
+                "labels": label_confusion(one, data)?.map(|counts| labels::json(&counts)),
             }))
         })
         .collect();
@@ -219,5 +284,5 @@ fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>, splits: 
         .iter()
         .map(|c| json!({ "first": judged[c.first].name, "second": judged[c.second].name, "mean": c.test.mean, "t": c.test.t, "degrees": c.test.degrees, "p": c.test.p }))
         .collect();
-    Ok(json!({ "error": error_name(&data.target), "rows": data.len(), "methods": methods?, "comparisons": tests }))
+    Ok(json!({ "error": loss_name(&data.target), "rows": data.len(), "methods": methods?, "comparisons": tests }))
 }

@@ -1,20 +1,21 @@
 //! `boulevard inspect`: the model in words.
 
 use anyhow::Result;
-use boulevard::persist::AnyModel;
+use boulevard::methods::pareto::ParetoModel;
+use boulevard::svm::Model;
 
 use crate::Outcome;
 use crate::args::InspectArgs;
-use crate::model::Fitted;
+use crate::model;
 use crate::report::{describe, front, print, print_json};
 
 pub fn run(args: &InspectArgs) -> Result<Outcome> {
-    let fitted = Fitted::load(&args.model)?;
+    let model = model::load(&args.model)?;
     if args.json {
-        print_json(&describe::json(&fitted))?;
+        print_json(&model.to_json())?;
     } else {
-        let mut text = format!("{}\n{}", args.model.display(), describe::text(&describe::facts(&fitted)));
-        if let AnyModel::Pareto(model) = &fitted.model {
+        let mut text = format!("{}\n{}", args.model.display(), describe::text(&model.facts()));
+        if let Some(model) = model.get::<ParetoModel>() {
             text.push_str(&format!("\n{}", front::table(model).text()));
         }
         print(&text)?;

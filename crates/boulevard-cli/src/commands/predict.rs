@@ -2,23 +2,20 @@
 
 use std::io::Read;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use boulevard::data::io::{Format, ReadOptions, TargetKind};
-use boulevard::data::{Dataset, Target};
-use boulevard::methods::boosted::Kind;
-use boulevard::methods::multi_sample::Sets;
-use boulevard::methods::multitask_selection::Outputs;
+use boulevard::data::{Dataset, Sets, Target};
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::persist::AnyModel;
-use boulevard::svm::Model;
+use boulevard::svm::{Answers, Model};
 use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::args::PredictArgs;
 use crate::files;
-use crate::model::{Fitted, align, answer_sets, is_precomputed};
+use crate::model::{align, decide, load, load_for};
 use crate::progress::Watcher;
 use crate::report::{complain, labels, number, print, print_json};
 
@@ -26,59 +23,23 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     if let Some(path) = &args.output {
         files::expect_writable(path)?;
     }
-    let mut fitted = Fitted::load(&args.model)?;
-    if args.probability && fitted.gatherer().is_none() {
-        anyhow::ensure!(
-            fitted.calibrated("--probability")?,
-            "{}: the model has no probabilities: train it with --calibrate",
-            args.model.display()
-        );
+    let mut model = load(&args.model)?;
+    if args.probability && !model.decides_sets() {
+        let classifies = !model.answers().are_numbers() && model.answers() != Answers::Inside;
+        ensure!(classifies, "--probability needs a classifier, and this model is of kind `{}`", model.inner().kind());
+        ensure!(model.has_probabilities(), "{}: the model has no probabilities: train it with --calibrate", args.model.display());
     }
-    let mut data = read(&fitted, args)?;
-    if fitted.model.features() < data.x.columns() && fitted.model.feature_names().is_none() {
-        fitted = Fitted::load_for(&args.model, data.x.columns())?;
+    let mut data = read(&model, args)?;
+    if model.features() < data.x.columns() && model.feature_names().is_none() {
+        model = load_for(&args.model, data.x.columns())?;
     }
-    align(&fitted, &mut data, &args.data)?;
+    align(&model, &mut data, &args.data)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    let gathered = gather(&fitted, &data, args)?;
-    let answers = match (&fitted.model, &gathered) {
-        (AnyModel::MultiSample(model), Some(gathered)) => answer_sets(model, &fitted.prepare(&data.x)?, &gathered.sets, &context)?,
-        _ => fitted.answer_rows(&data, &context)?,
-    };
-    let probabilities = match &fitted.model {
-        AnyModel::MultiSample(model) if args.probability => match &gathered {
-            Some(gathered) => {
-                let values = model.set_probabilities(&fitted.prepare(&data.x)?, &gathered.sets, &context)?;
-                Some((values, model.classes.clone()))
-            }
-            None => None,
-        },
-        AnyModel::Svc(model) if args.probability => {
-            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
-        }
-        AnyModel::LinearSvc(model) if args.probability => {
-            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
-        }
-        AnyModel::FeatureInduction(model) if args.probability => {
-            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
-        }
-        AnyModel::MultiTaskSelection(model) if args.probability => {
-            let values = model.probabilities_from(&model.decision_values_in(&fitted.prepare(&data.x)?, &context)?)?;
-            let names = match &model.outputs {
-                Outputs::Classes(classes) => classes.clone(),
-                outputs => (0..outputs.tasks()).map(|task| outputs.name(task)).collect(),
-            };
-            Some((values, names))
-        }
-        AnyModel::Pareto(model) if args.probability => {
-            Some((model.classifier.probabilities(&fitted.prepare(&data.x)?, &context)?, model.classes.clone()))
-        }
-        AnyModel::Boosted(model) if args.probability => {
-            Some((model.probabilities(&fitted.prepare(&data.x)?, &context)?, model.names.clone()))
-        }
-        _ => None,
-    };
+    let gathered = gather(&model, &data, args)?;
+    let decisions = decide(&model, &data, gathered.as_ref().map(|gathered| &gathered.sets), &context)?;
+    let said = model.predictions_from(&decisions)?;
+    let probabilities = if args.probability { model.probabilities_from(&decisions)? } else { None };
     watcher.finish();
     let groups: Option<Vec<String>> = gathered.as_ref().and_then(|gathered| gathered.names.clone());
     // From here on a row is a set.
@@ -86,26 +47,27 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         Some(gathered) => gathered.truth,
         None => data,
     };
-    let mut head = match &answers.target {
+    let mut head = match &said {
         Target::Labels(labels) => labels.names().to_vec(),
         _ => vec!["prediction".to_owned()],
     };
     let mut numbers: Vec<(usize, &[f64])> = Vec::new();
     if args.decision {
-        head.extend(answers.decision_names.iter().cloned());
-        numbers.push((answers.decision_names.len(), &answers.decisions));
+        head.extend(model.decision_names());
+        numbers.push((decisions.columns, &decisions.values));
     }
-    if let Some((values, classes)) = &probabilities {
-        head.extend(classes.iter().map(|class| format!("probability:{class}")));
-        numbers.push((classes.len(), values));
+    if let Some(values) = &probabilities {
+        let names = probability_names(&model);
+        head.extend(names.iter().map(|name| format!("probability:{name}")));
+        numbers.push((names.len(), values));
     }
-    let summary = judge(&data, &answers.target)?;
+    let summary = judge(&data, &said)?;
     if args.run.json && args.output.is_none() {
-        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, groups.as_deref(), &head, &answers.target, &numbers)).collect();
+        let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, groups.as_deref(), &head, &said, &numbers)).collect();
         print_json(&json!({ "rows": data.len(), "score": summary.as_ref().map(|s| s.json.clone()), "predictions": rows }))?;
         return Ok(Outcome::Done);
     }
-    let csv = table(data.len(), groups.as_deref(), &head, &answers.target, &numbers);
+    let csv = table(data.len(), groups.as_deref(), &head, &said, &numbers);
     match &args.output {
         Some(path) => {
             files::write(path, csv.as_bytes())?;
@@ -129,6 +91,14 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// What the columns of probabilities stand for.
+fn probability_names(model: &AnyModel) -> &[String] {
+    match model.answers() {
+        Answers::Classes(names) | Answers::Labels(names) | Answers::Tasks { names, .. } => names,
+        Answers::Numbers(_) | Answers::Inside => &[],
+    }
+}
+
 /// The sets of a file, their names where they have any, and their labels where the file has some.
 struct Gathered {
     sets: Sets,
@@ -137,8 +107,8 @@ struct Gathered {
 }
 
 /// For a classifier of sets: which rows belong together. Without `--group` every row is a set of its own.
-fn gather(fitted: &Fitted, data: &Dataset<'static>, args: &PredictArgs) -> Result<Option<Gathered>> {
-    if fitted.gatherer().is_none() {
+fn gather(model: &AnyModel, data: &Dataset<'static>, args: &PredictArgs) -> Result<Option<Gathered>> {
+    if !model.decides_sets() {
         return Ok(None);
     }
     let (sets, names) = match &data.groups {
@@ -164,24 +134,21 @@ fn gather(fitted: &Fitted, data: &Dataset<'static>, args: &PredictArgs) -> Resul
 /// Reads the file, with the label if it has one.
 ///
 /// Without `--label` the last column is a label exactly if the model does not need it as a feature.
-fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
+fn read(model: &AnyModel, args: &PredictArgs) -> Result<Dataset<'static>> {
     files::expect_file(&args.data)?;
-    let target = match &fitted.model {
-        AnyModel::Svr(_) | AnyModel::LinearSvr(_) => TargetKind::Real,
-        AnyModel::MultiTaskSelection(model) if !model.outputs.classify() => TargetKind::Real,
-        AnyModel::OneClass(_) if args.read.label.is_none() => TargetKind::None,
+    let target = match model.answers() {
+        Answers::Inside if args.read.label.is_none() => TargetKind::None,
+        answers if answers.are_numbers() => TargetKind::Real,
         _ => TargetKind::Classes,
     };
     let mut options = args.read.options(target);
-    if let AnyModel::Boosted(model) = &fitted.model
-        && model.kind == Kind::Labels
-    {
-        return read_labels(&model.names, args, options);
+    if let Answers::Labels(names) = model.answers() {
+        return read_labels(names, args, options);
     }
-    let names = fitted.model.feature_names();
+    let names = model.feature_names();
     // The model was trained on one-hot columns: new rows need the same treatment.
     options.one_hot |= names.is_some_and(|names| names.iter().any(|name| name.contains('=')));
-    if is_precomputed(&fitted.model) {
+    if model.wants_kernel_values() {
         let use_ = boulevard::data::io::PrecomputedUse::Predict;
         return Ok(boulevard::data::io::read_precomputed(&args.data, &options, use_)?.data);
     }
@@ -198,7 +165,7 @@ fn read(fitted: &Fitted, args: &PredictArgs) -> Result<Dataset<'static>> {
     let needed = match &with_label {
         Ok(data) => match (names, &data.feature_names) {
             (Some(names), Some(have)) => !names.iter().all(|name| have.contains(name)),
-            _ => data.x.columns() < fitted.model.features() && !data.x.is_sparse(),
+            _ => data.x.columns() < model.features() && !data.x.is_sparse(),
         },
         // A last column that is no number cannot be a regression label, but neither can it be a feature: the first error is the better.
         Err(_) => false,

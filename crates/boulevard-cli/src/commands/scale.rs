@@ -6,7 +6,6 @@ use boulevard::data::{Dataset, RangeFile, Scaler, Scaling, Target, TargetRange};
 
 use crate::Outcome;
 use crate::args::ScaleArgs;
-use crate::learner::apply;
 use crate::report::{complain, print};
 use crate::{data, files};
 
@@ -40,7 +39,7 @@ pub fn run(args: &ScaleArgs) -> Result<Outcome> {
     // A sparse file that ends early has zeros in the columns beyond, and those are scaled as well.
     let columns = ranges.columns().max(width);
     let x = if columns > width { widen(&data, columns)? } else { data.x.clone() };
-    data.x = apply(&ranges.scaler(columns)?, &x)?;
+    data.x = ranges.scaler(columns)?.table(&x)?;
     if let (Some(range), Target::Real(values)) = (&ranges.target, &mut data.target) {
         values.iter_mut().for_each(|value| *value = range.transform(*value));
     }

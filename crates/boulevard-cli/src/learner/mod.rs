@@ -1,200 +1,94 @@
 //! From flags to a learner: the checked request of `train`, `evaluate` and `tune`.
 //!
-//! A method is a name in `args`, a variant of [`Recipe`] and a file here.
+//! A flag is a field of the learner; which methods have it is asked of the library. Here stand only the names that differ.
 
-mod boost;
-mod gather;
-mod induce;
-mod kernel;
-mod linear;
-mod machine;
-mod pareto;
-pub mod select;
+mod flags;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
+use boulevard::any::{AnyLearner, AnyModel, Method, Plan as Work};
 use boulevard::data::io::TargetKind;
-use boulevard::data::{Dataset, Matrix, Scaler, Scaling};
-use boulevard::kernel::{Gamma, Kernel};
-use boulevard::methods::boosted::BoostedSvc;
-use boulevard::methods::feature_induction::FeatureInduction;
-use boulevard::methods::multi_sample::MultiSample;
-use boulevard::methods::multitask_selection::MultiTaskSelection;
-use boulevard::methods::pareto::ParetoSvc;
+use boulevard::data::{Dataset, Scaling};
+use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
-use boulevard::persist::AnyModel;
-use boulevard::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
+use boulevard::svm::Learner;
+use serde_json::{Map, Value};
 
-use crate::args::{LearnerArgs, MethodName, ScaleName};
-use crate::model::Fitted;
+use crate::args::{LearnerArgs, MethodName, ScaleName, kernel_word};
 
-/// The kernel of methods that choose its width themselves.
-static GAUSSIAN: Kernel = Kernel::Rbf { gamma: Gamma::SCALE };
+/// Base kernels where none are given.
+const BASE_KERNELS: [&str; 4] = ["linear", "poly:2:1", "poly:3:1", "rbf"];
 
-/// A learner with parameters that were checked.
-#[derive(Clone, Debug)]
-pub enum Recipe {
-    Svc(Svc),
-    Svr(Svr),
-    OneClass(OneClass),
-    Gather(MultiSample),
-    LinearSvc(LinearSvc),
-    LinearSvr(LinearSvr),
-    Induce(Box<FeatureInduction>),
-    Select { learner: MultiTaskSelection, regression: bool },
-    Boosted(BoostedSvc),
-    Pareto(ParetoSvc),
-}
-
-/// What to learn with: a recipe and what happens to the columns first.
+/// What to learn with, as it was asked for.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub method: MethodName,
-    pub recipe: Recipe,
-    pub scaling: Option<Scaling>,
+    pub work: Work,
+    regression: bool,
 }
 
 impl Plan {
     /// Checks the flags for one method.
     pub fn new(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let misplaced = misplaced(method, args);
-        if let Some((flag, belongs)) = misplaced.first() {
-            bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", method.text());
+        let given = flags::given(args);
+        if let Some(flag) = flags::misplaced(method, args, &given).first() {
+            bail!("{}", flags::complaint(flag, &[method]));
         }
-        Self::lenient(method, args)
+        Self::lenient(method, args, &given)
     }
 
     /// Plans for several methods. A flag must apply to at least one of them.
     pub fn several(methods: &[MethodName], args: &LearnerArgs) -> Result<Vec<Self>> {
-        let all: Vec<_> = methods.iter().map(|&method| misplaced(method, args)).collect();
-        if let Some((first, rest)) = all.split_first()
-            && let Some((flag, belongs)) = first.iter().find(|item| rest.iter().all(|other| other.contains(item)))
-        {
-            let names: Vec<&str> = methods.iter().map(|method| method.text()).collect();
-            bail!("--{flag} does not apply to --method {}: it belongs to {belongs}", names.join(", "));
+        let given = flags::given(args);
+        let misplaced: Vec<Vec<String>> = methods.iter().map(|&method| flags::misplaced(method, args, &given)).collect();
+        if let Some(flag) = given.keys().find(|flag| misplaced.iter().all(|all| all.contains(flag))) {
+            bail!("{}", flags::complaint(flag, methods));
         }
-        methods.iter().map(|&method| Self::lenient(method, args)).collect()
+        methods.iter().map(|&method| Self::lenient(method, args, &given)).collect()
     }
 
-    fn lenient(method: MethodName, args: &LearnerArgs) -> Result<Self> {
-        let recipe = match method {
-            MethodName::Select => Recipe::Select { learner: select::learner(args)?, regression: args.regression },
-            _ => machine::recipe(method, args)?,
-        };
+    fn lenient(method: MethodName, args: &LearnerArgs, given: &Map<String, Value>) -> Result<Self> {
+        let chosen = flags::chosen(method, args);
+        let mut parameters = flags::parameters(chosen, given, args.seed);
+        if parameters.get("select").is_some_and(|what| what == "kernels") && !parameters.contains_key("kernels") {
+            let kernels: std::result::Result<Vec<Kernel>, String> = BASE_KERNELS.iter().map(|word| kernel_word(word)).collect();
+            parameters.insert("kernels".to_owned(), serde_json::to_value(kernels.map_err(anyhow::Error::msg)?)?);
+        }
+        ensure!(
+            !parameters.contains_key("kernels") || parameters.get("select").is_some_and(|what| what == "kernels"),
+            "--kernels goes with --select kernels"
+        );
+        flags::check_kernel(method, chosen, &parameters)?;
+        let learner = chosen.learner_with(&parameters)?;
         let scaling = match args.scale {
             ScaleName::None => None,
             ScaleName::Standard => Some(Scaling::Standard),
             ScaleName::Minmax => Some(Scaling::MinMax { low: 0.0, high: 1.0 }),
         };
-        let plan = Self { method, recipe, scaling };
-        if plan.scaling.is_some() && *plan.kernel() == Kernel::Precomputed {
-            bail!("--scale does not apply to --kernel precomputed: the file holds kernel values, not columns");
-        }
-        plan.recipe.validate()?;
-        Ok(plan)
+        ensure!(
+            scaling.is_none() || !learner.is_precomputed(),
+            "--scale does not apply to --kernel precomputed: the file holds kernel values, not columns"
+        );
+        learner.validate()?;
+        Ok(Self { method, work: Work { scaling, learner }, regression: args.regression })
+    }
+
+    /// The learner.
+    pub fn learner(&self) -> &AnyLearner {
+        &self.work.learner
+    }
+
+    /// The library's name of the method.
+    pub fn named(&self) -> &'static Method {
+        self.work.learner.method()
     }
 
     /// How the label of a file is to be read for this method.
     pub fn target(&self) -> TargetKind {
-        match self.recipe {
-            // Named labels and files that have several make a label matrix of their own.
-            Recipe::Svc(_) | Recipe::LinearSvc(_) | Recipe::Gather(_) | Recipe::Induce(_) | Recipe::Boosted(_) | Recipe::Pareto(_) => {
-                TargetKind::Classes
-            }
-            Recipe::Svr(_) | Recipe::LinearSvr(_) => TargetKind::Real,
-            Recipe::OneClass(_) => TargetKind::None,
-            Recipe::Select { regression: true, .. } => TargetKind::Real,
-            Recipe::Select { .. } => TargetKind::Classes,
-        }
-    }
-
-    /// The kernel of a kernel machine; methods that have none, or several, say `linear`, which asks nothing of the data.
-    pub fn kernel(&self) -> &Kernel {
-        match &self.recipe {
-            Recipe::Svc(svc) => &svc.kernel,
-            Recipe::Svr(svr) => &svr.kernel,
-            Recipe::OneClass(one) => &one.kernel,
-            Recipe::Induce(induce) => &induce.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => &Kernel::Linear,
-            Recipe::Boosted(_) => &GAUSSIAN,
-            Recipe::Pareto(front) => &front.kernel,
-            Recipe::Gather(gather) => &gather.kernel,
-        }
-    }
-
-    /// The kernel to search over; none for methods that choose their own.
-    pub fn kernel_mut(&mut self) -> Option<&mut Kernel> {
-        Some(match &mut self.recipe {
-            Recipe::Svc(svc) => &mut svc.kernel,
-            Recipe::Svr(svr) => &mut svr.kernel,
-            Recipe::OneClass(one) => &mut one.kernel,
-            Recipe::Induce(induce) => &mut induce.kernel,
-            Recipe::LinearSvc(_) | Recipe::LinearSvr(_) | Recipe::Select { .. } => return None,
-            Recipe::Boosted(_) => return None,
-            Recipe::Pareto(front) => &mut front.kernel,
-            Recipe::Gather(gather) => &mut gather.kernel,
-        })
+        if self.regression { TargetKind::Real } else { self.work.learner.target() }
     }
 
     /// Learns from `data`: the scaler sees only these rows.
-    pub fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<Fitted> {
-        let Some(scaling) = self.scaling else {
-            return Ok(Fitted { scaler: None, model: self.recipe.fit(data, context)? });
-        };
-        data.validate()?;
-        let scaler = Scaler::fit(&data.x, data.weights.as_deref(), scaling)?;
-        let scaled = Dataset { x: apply(&scaler, &data.x)?, ..data.clone() };
-        Ok(Fitted { model: self.recipe.fit(&scaled, context)?, scaler: Some(scaler) })
-    }
-}
-
-/// Flags given that the method does not have, with those that do.
-fn misplaced(method: MethodName, args: &LearnerArgs) -> Vec<(&'static str, String)> {
-    let mut all = machine::misplaced(method, args);
-    all.extend(gather::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
-    all.extend(select::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
-    if method != MethodName::Induce {
-        all.extend(induce::given(&args.induce).into_iter().map(|flag| (flag, "induce".to_owned())));
-    }
-    if method != MethodName::Boost {
-        all.extend(boost::given(&args.boost).into_iter().map(|flag| (flag, "boost".to_owned())));
-    }
-    all.extend(pareto::misplaced(method, args).into_iter().map(|(flag, belongs)| (flag, belongs.to_owned())));
-    all
-}
-
-/// The scaled table. A sparse one whose zeros move becomes dense: the user asked for it, and the file was read whole.
-pub fn apply(scaler: &Scaler, x: &Matrix<'_>) -> boulevard::Result<Matrix<'static>> {
-    if x.is_sparse() && !scaler.keeps_zeros() { scaler.transform(&x.to_dense()) } else { scaler.transform(x) }
-}
-
-impl Recipe {
-    fn validate(&self) -> boulevard::Result<()> {
-        match self {
-            Self::Svc(svc) => svc.validate(),
-            Self::Svr(svr) => svr.validate(),
-            Self::OneClass(one) => one.validate(),
-            Self::Gather(gather) => gather.validate(),
-            Self::LinearSvc(svc) => svc.validate(),
-            Self::LinearSvr(svr) => svr.validate(),
-            Self::Induce(induce) => induce.validate(),
-            Self::Select { learner, .. } => learner.validate(),
-            Self::Boosted(boosted) => boosted.validate(),
-            Self::Pareto(front) => front.validate(),
-        }
-    }
-
-    fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<AnyModel> {
-        Ok(match self {
-            Self::Svc(svc) => svc.fit_in(data, context)?.into(),
-            Self::Svr(svr) => svr.fit_in(data, context)?.into(),
-            Self::OneClass(one) => one.fit_in(data, context)?.into(),
-            Self::Gather(gather) => gather.fit_in(data, context)?.into(),
-            Self::LinearSvc(svc) => svc.fit_in(data, context)?.into(),
-            Self::LinearSvr(svr) => svr.fit_in(data, context)?.into(),
-            Self::Induce(induce) => induce.fit_in(data, context)?.into(),
-            Self::Select { learner, .. } => learner.fit_in(data, context)?.into(),
-            Self::Boosted(boosted) => boosted.fit_in(data, context)?.into(),
-            Self::Pareto(front) => front.fit_in(data, context)?.into(),
-        })
+    pub fn fit(&self, data: &Dataset<'_>, context: &Context<'_>) -> boulevard::Result<AnyModel> {
+        self.work.fit_in(data, context)
     }
 }

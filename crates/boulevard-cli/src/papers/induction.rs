@@ -12,7 +12,7 @@ use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::solver::linear::LinearLoss;
-use boulevard::svm::{Learner, LinearSvc, Model, Penalty, Svc};
+use boulevard::svm::{Classifier, Learner, LinearSvc, Model, Penalty, Svc};
 
 use super::{Bench, Entry, Spec};
 use crate::progress::Silent;

@@ -14,7 +14,6 @@ use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::observe::{Context, StopReason};
 use boulevard::svm::{ClassWeight, Learner, Model};
-use boulevard::validation::Predictions;
 use serde::{Deserialize, Serialize};
 
 use super::{Bench, Entry, Spec};
@@ -152,7 +151,7 @@ fn judge(settings: &BoostedSvc, train: &Dataset<'_>, test: &Dataset<'_>, context
     if model.report.stop == StopReason::Interrupted {
         bail!("interrupted");
     }
-    let Predictions::Labels(said) = model.predict_in(&test.x, context)? else { bail!("a label matrix was learnt") };
+    let Target::Labels(said) = model.predict_in(&test.x, context)? else { bail!("a label matrix was learnt") };
     let counts = LabelConfusion::new(labels(test)?, &said, None)?;
     let average = counts.macro_average();
     Ok(Outcome {

@@ -1,62 +1,14 @@
-//! Fronts in words, as tables and as the paper's two pictures.
+//! Fronts as tables and as the paper's two pictures.
 
-use boulevard::methods::pareto::{Bias, FrontPoint, Marks, Mode, ParetoModel, Pick, by_training_error};
-use serde_json::{Value, json};
+use boulevard::methods::pareto::{FrontPoint, Marks, Mode, ParetoModel, by_training_error};
 
-use super::describe::{Fact, kernel, share};
 use super::html;
-use super::number::{g, general, percent};
 use super::picture::{Curve, Spot, curves};
 use super::table::Table;
-use crate::model::listed;
+use boulevard::words::{general, percent};
 
 /// Rows of the front that are shown at most, besides marked ones.
 const SHOWN: usize = 12;
-
-pub fn facts(model: &ParetoModel) -> Vec<Fact> {
-    let (settings, point) = (&model.parameters, &model.front[model.picked]);
-    let mode = match settings.mode {
-        Mode::Evolve => "evolved",
-        _ => "exact",
-    };
-    let names: Vec<&str> = model.classes.iter().map(String::as_str).collect();
-    let mut facts = vec![
-        ("kind", format!("{mode} front of {} classifiers", model.front.len())),
-        ("kernel", kernel(&model.kernel)),
-        ("classes", format!("{}: {}", names.len(), listed(&names))),
-    ];
-    if names.len() > 2 {
-        facts.push(("decides by", format!("the largest of {} machines at one common position", model.machines.len())));
-    }
-    let third = if settings.bias == Bias::Objective { "with intercept" } else { "without intercept" };
-    facts.push(("machines", third.to_owned()));
-    if let Ok(volume) = model.hypervolume() {
-        facts.push(("hypervolume", g(volume)));
-    }
-    let held = if model.holdout_rows == 0 { "none".to_owned() } else { format!("{} rows", model.holdout_rows) };
-    let repeats = if model.holdout_rows > 0 && settings.mode != Mode::Evolve { settings.holdout_repeats } else { 1 };
-    let held = if repeats > 1 { format!("{held}, {repeats} times for the choice") } else { held };
-    facts.push(("hold-out", held));
-    let rule = match settings.pick {
-        Pick::Index(_) => "as asked",
-        _ if model.holdout_rows == 0 => "the knee",
-        Pick::Holdout => "lowest estimated error",
-        Pick::Knee => "the knee",
-        Pick::OneSe => "largest margin within one standard error",
-    };
-    let estimate = model.estimates[model.picked];
-    let error = if estimate.is_nan() { String::new() } else { format!(", estimated error {}", percent(estimate)) };
-    facts.push(("picked", format!("point {} ({rule}): C = {}{error}", model.picked, g(point.equivalent_c))));
-    let refitted = settings.refit && settings.mode != Mode::Evolve && model.holdout_rows > 0;
-    let support = model.classifier.machine.len();
-    let rows = model.classifier.report.rows;
-    let of = if refitted { ", solved again on all rows" } else { "" };
-    facts.push(("support vectors", format!("{support}{}{of}", share(support, rows))));
-    let calibrated = model.classifier.calibration.is_some();
-    facts.push(("probabilities", if calibrated { "calibrated".into() } else { "none (train with --calibrate)".into() }));
-    facts.push(("tolerance", format!("{} (relative KKT gap)", g(settings.tolerance))));
-    facts
-}
 
 /// The front as a table (hold-out: the first one's; estimate: what picks go by): evenly chosen rows, and all that are marked.
 pub fn table(model: &ParetoModel) -> Table {
@@ -170,28 +122,4 @@ pub fn section(model: &ParetoModel) -> String {
     let name = if model.parameters.mode == Mode::Evolve { "evolved" } else { "exact" };
     let named = Named { name, points: &model.front, estimates: &model.estimates, marks: model.marks() };
     format!("<h2>The front</h2>\n{}{}", table(model).html(), html::cards(&pictures(&[named])))
-}
-
-/// Everything for machines; numbers that do not exist are null.
-pub fn json(model: &ParetoModel) -> Value {
-    let finite = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
-    let points: Vec<Value> = model
-        .front
-        .iter()
-        .map(|p| {
-            json!({
-                "quadratic": p.quadratic, "sum_alpha": p.sum_alpha, "train_error": p.train_error, "holdout_error": finite(p.holdout_error),
-                "n_support": p.n_support, "equivalent_c": finite(p.equivalent_c), "margin": finite(p.margin), "gap": finite(p.gap),
-            })
-        })
-        .collect();
-    let marks = model.marks();
-    json!({
-        "points": points,
-        "picked": model.picked,
-        "lowest": marks.lowest, "knee": marks.knee, "one_se": marks.one_se, "parting": marks.parting,
-        "hypervolume": model.hypervolume().ok(),
-        "estimates": model.estimates.iter().map(|&value| finite(value)).collect::<Vec<_>>(),
-        "holdout_rows": model.holdout_rows,
-    })
 }

@@ -1,62 +1,10 @@
-//! Induced rules in words, as JSON, and the error over the number of features as a picture.
+//! Induced rules as a table, and the error over the number of features as a picture.
 
 use std::fmt::Write;
 
-use boulevard::methods::feature_induction::{FeatureInductionModel, Final};
-use serde_json::{Value, json};
+use boulevard::methods::feature_induction::FeatureInductionModel;
 
-use super::describe::{Fact, class_weights};
-use super::number::g;
 use super::picture;
-use crate::model::listed;
-
-/// Rules that are shown.
-const SHOWN: usize = 20;
-
-pub fn facts(model: &FeatureInductionModel) -> Vec<Fact> {
-    let settings = model.parameters.resolved();
-    let names: Vec<&str> = model.classes.iter().map(String::as_str).collect();
-    let mut facts = vec![
-        ("kind", format!("linear classifier with induced rules, C = {}", g(settings.c))),
-        ("classes", format!("{}: {}", names.len(), listed(&names))),
-    ];
-    facts.extend(class_weights(&settings.class_weight));
-    if let Final::Kernel(svc) = &model.machine {
-        let kernel = super::describe::kernel(&svc.machine.kernel);
-        facts.push(("last machine", format!("{kernel}, C = {}, {} support vectors", g(settings.kernel_c), svc.machine.len())));
-    }
-    facts.push(("probabilities", if model.calibration.is_some() { "calibrated".into() } else { "none (train with --calibrate)".into() }));
-    facts.push(("rules", indented(&model.export_text(SHOWN))));
-    facts
-}
-
-/// Lines after the first stand below it.
-fn indented(text: &str) -> String {
-    text.trim_end().replace('\n', "\n  ")
-}
-
-pub fn json(model: &FeatureInductionModel) -> Value {
-    let classes: Vec<Value> = model
-        .inductions
-        .iter()
-        .enumerate()
-        .map(|(output, induction)| {
-            json!({
-                "class": model.class_of(output),
-                "features": induction.features.len(),
-                "training_errors": induction.stages.iter().map(|stage| stage.error).collect::<Vec<_>>(),
-                "objectives": induction.stages.iter().map(|stage| stage.objective).collect::<Vec<_>>(),
-                "gammas": induction.features.iter().map(|f| f.gamma).collect::<Vec<_>>(),
-                "edges": induction.features.iter().map(|f| f.edge.edge).collect::<Vec<_>>(),
-                "edge_bounds": induction.features.iter().map(|f| f.edge.decrease).collect::<Vec<_>>(),
-                "choice": induction.choice,
-                "ending": induction.ending,
-                "declined": induction.declined,
-            })
-        })
-        .collect();
-    json!({ "classes": classes, "rules": model.rules() })
-}
 
 /// Error over the number of features for every depth that was tried on held-out rows, the linear error as a dashed line.
 pub fn curves(model: &FeatureInductionModel) -> Option<String> {

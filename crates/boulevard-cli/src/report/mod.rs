@@ -1,20 +1,18 @@
 //! What people and machines read: text tables, numbers, JSON, and HTML pages with pictures.
 
-mod boosted;
 pub mod describe;
 pub mod front;
 pub mod html;
 pub mod induce;
 pub mod labels;
-mod linear;
-pub mod number;
 pub mod picture;
-pub mod selection;
 pub mod table;
 
 use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
+
+pub use boulevard::words as number;
 
 /// Prints to standard output. A reader that went away (`| head`) is no error.
 pub fn print(text: &str) -> Result<()> {

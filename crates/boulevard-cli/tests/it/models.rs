@@ -292,7 +292,7 @@ fn rare_labels_are_boosted() {
     assert!(place.run("predict f flowers.csv").err.starts_with("accuracy 9"));
     assert!(place.refused("train flowers.csv --method boost --gamma 1").contains("--sigma-init"));
     assert!(place.refused("train flowers.csv --method svc --max-rounds 3").contains("it belongs to boost"));
-    assert!(place.refused("train flowers.csv --method boost --validation x").contains("--validation must be"));
+    assert!(place.refused("train flowers.csv --method boost --validation x").contains("a number of folds or a share such as 0.2"));
     assert!(place.refused("train flowers.csv --method boost --sampling-ratio 2").contains("`sampling_ratio`"));
     assert!(place.refused("tune flowers.csv --method boost").contains("evaluate"));
 }
@@ -329,4 +329,41 @@ fn fronts_are_trained_shown_and_used() {
     assert!(place.refused("train flowers.csv --method pareto --c 3").contains("belongs to"));
     assert!(place.refused("train flowers.csv --method svc --pick knee").contains("it belongs to pareto"));
     assert!(place.refused("tune flowers.csv --method pareto").contains("every C at once"));
+}
+
+/// What got no time is no result.
+#[test]
+fn a_time_limit_is_told() {
+    let place = Place::with_data();
+    assert!(place.refused("evaluate flowers.csv --max-time 0.000001").contains("no fold of svc was finished within --max-time"));
+    assert!(place.refused("tune flowers.csv --max-time 0.000001").contains("points of the grid was finished within --max-time"));
+    // Folds are laid out as they are needed: a number of repetitions that no memory holds ends with the time.
+    let text = place.ok("evaluate flowers.csv --folds 2 --repeats 1000000000000 --max-time 0.5");
+    assert!(text.contains("svc: only ") && text.contains(" of 2000000000000 folds were finished within --max-time"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&place.ok("evaluate flowers.csv --folds 2 --repeats 1000000000000 --max-time 0.5 --json")).unwrap();
+    let method = &json["methods"][0];
+    assert_eq!(method["folds_finished"].as_u64().unwrap() as usize, method["folds"].as_array().unwrap().len());
+    assert_eq!(method["folds_asked"].as_u64(), Some(2_000_000_000_000));
+}
+
+/// Every kernel with a formula can be a base kernel; those that are no inner products are refused by name when they are fitted.
+#[test]
+fn base_kernels_are_those_of_the_catalogue() {
+    let place = Place::with_data();
+    let words = "train flowers.csv --method select --select kernels --kernels linear,inverse-multiquadric:coef0=2,laplacian:gamma=0.5";
+    assert!(place.ok(words).contains("classifier that selects kernels"));
+    for (words, word) in [
+        ("train flowers.csv --sampling all", "--sampling does not apply to --method svc: it belongs to induce and boost"),
+        ("train flowers.csv --method boost --sampling resample", "expected one of `all`, `stratified`, `trimming`"),
+        (
+            "train flowers.csv --method linear --epsilon 1",
+            "--epsilon does not apply to classification: it belongs to --loss epsilon-insensitive",
+        ),
+        ("train flowers.csv --c nan", "expected a finite number"),
+        ("train flowers.csv --method select --select kernels --kernels rbf:degree=2", "does not apply to the rbf kernel"),
+    ] {
+        let refused = place.refused(words);
+        assert!(refused.contains(word), "{words}: {refused}");
+    }
 }

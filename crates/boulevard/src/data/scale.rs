@@ -118,6 +118,11 @@ impl Scaler {
         (0..self.columns()).all(|column| self.apply(column, 0.0) == 0.0)
     }
 
+    /// [`Scaler::transform`], where a sparse table whose zeros move becomes dense.
+    pub fn table(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
+        if x.is_sparse() && !self.keeps_zeros() { self.transform(&x.to_dense()) } else { self.transform(x) }
+    }
+
     /// The scaled table, of the same kind and precision. Values outside the fitted range go outside the target range.
     pub fn transform(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
         self.map_table(x, "scaled", |scaler, column, value| scaler.apply(column, value))

@@ -184,12 +184,17 @@ pub fn stratified_hold_out(classes: &Categories, test_fraction: f64, seed: u64) 
 /// ```
 pub fn repeated(repeats: usize, seed: u64, mut split: impl FnMut(u64) -> Result<Vec<Split>>) -> Result<Vec<Split>> {
     check::at_least("repeated", "repeats", repeats, 1)?;
-    let mut random = Random::new(seed, REPEATS);
-    let mut splits = split(seed)?;
-    for _ in 1..repeats {
-        splits.extend(split(random.bits())?);
+    let mut splits = Vec::new();
+    for seed in repeat_seeds(seed).take(repeats) {
+        splits.extend(split(seed)?);
     }
     Ok(splits)
+}
+
+/// The seeds of [`repeated`], one after another without end: for callers that do not want to hold all splits at once.
+pub fn repeat_seeds(seed: u64) -> impl Iterator<Item = u64> {
+    let mut random = Random::new(seed, REPEATS);
+    std::iter::once(seed).chain(std::iter::repeat_with(move || random.bits()))
 }
 
 fn check_folds(k: usize, available: usize, what: &str) -> Result<()> {

@@ -122,7 +122,7 @@ impl LabelMatrix {
     }
 }
 
-/// The column (or columns) to predict.
+/// What is to be predicted, or what a model predicted: one word for both, so that they can be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// Nothing, as for one-class learning.
@@ -156,6 +156,33 @@ impl Target {
         }
     }
 
+    /// Strings parts together, row `k` of all of them moving to place `places[k]`. `None` if the parts are of different kinds or do not
+    /// know the same classes.
+    pub(crate) fn gather(parts: &[&Self], places: &[usize]) -> Option<Self> {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_unstable_by_key(|&k| places[k]);
+        let (mut reals, mut codes, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            match (part, parts[0]) {
+                (Self::Real(values), Self::Real(_)) => reals.extend_from_slice(values),
+                (Self::Classes(part), Self::Classes(first)) if part.names() == first.names() => codes.extend_from_slice(part.codes()),
+                (Self::Labels(part), Self::Labels(first)) if part.names() == first.names() => {
+                    rows.extend((0..part.len()).map(|row| part.row(row)));
+                }
+                _ => return None,
+            }
+        }
+        let order = order.into_iter();
+        Some(match *parts.first()? {
+            Self::None => return None,
+            Self::Real(_) => Self::Real(order.map(|k| reals[k]).collect()),
+            Self::Classes(first) => Self::Classes(Categories::new(order.map(|k| codes[k]).collect(), first.names().to_vec()).ok()?),
+            Self::Labels(first) => {
+                Self::Labels(LabelMatrix::new(order.flat_map(|k| rows[k].iter().copied()).collect(), first.names().to_vec()).ok()?)
+            }
+        })
+    }
+
     /// What kind it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -164,5 +191,31 @@ impl Target {
             Self::Real(_) => "real numbers",
             Self::Labels(_) => "a label matrix",
         }
+    }
+}
+
+impl From<Categories> for Target {
+    fn from(classes: Categories) -> Self {
+        Self::Classes(classes)
+    }
+}
+
+impl From<Vec<f64>> for Target {
+    fn from(values: Vec<f64>) -> Self {
+        Self::Real(values)
+    }
+}
+
+impl From<LabelMatrix> for Target {
+    fn from(labels: LabelMatrix) -> Self {
+        Self::Labels(labels)
+    }
+}
+
+/// What a one-class machine says: the class `inside` or `outside`.
+impl From<Vec<bool>> for Target {
+    fn from(inside: Vec<bool>) -> Self {
+        let names = vec!["outside".to_owned(), "inside".to_owned()];
+        Self::Classes(Categories { codes: inside.into_iter().map(u32::from).collect(), names })
     }
 }

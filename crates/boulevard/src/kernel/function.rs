@@ -50,6 +50,19 @@ impl From<f64> for Gamma {
     }
 }
 
+/// From what users write: a number, `scale` or `auto`.
+impl std::str::FromStr for Gamma {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "scale" => Ok(Self::SCALE),
+            "auto" => Ok(Self::AUTO),
+            number => check::number(number).map(Self::Value).ok_or_else(|| Error::data("expected a number, `scale` or `auto`")),
+        }
+    }
+}
+
 /// A kernel of the caller's own, asked for whole blocks.
 pub trait KernelFunction: Send + Sync {
     /// Kernel values of every row of `a` with every row of `b`, row-major `a.rows() x b.rows()`.
@@ -171,39 +184,12 @@ impl Kernel {
 
     /// Its name, as in files and options.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Linear => "linear",
-            Self::Poly { .. } => "poly",
-            Self::Rbf { .. } => "rbf",
-            Self::Sigmoid { .. } => "sigmoid",
-            Self::Laplacian { .. } => "laplacian",
-            Self::Epanechnikov { .. } => "epanechnikov",
-            Self::Multiquadric { .. } => "multiquadric",
-            Self::InverseMultiquadric { .. } => "inverse_multiquadric",
-            Self::ChiSquared { .. } => "chi_squared",
-            Self::Precomputed => "precomputed",
-            Self::Sum { .. } => "sum",
-            Self::Normalized { .. } => "normalized",
-            Self::Custom(_) => "custom",
-        }
+        self.form().info.name
     }
 
     /// Whether every kernel matrix is positive semi-definite: `Some(true)` proven, `Some(false)` not so in general, `None` unknown.
     pub fn is_positive_semidefinite(&self) -> Option<bool> {
-        match self {
-            Self::Linear | Self::Rbf { .. } | Self::Laplacian { .. } | Self::InverseMultiquadric { .. } | Self::ChiSquared { .. } => {
-                Some(true)
-            }
-            Self::Poly { coef0, .. } => Some(*coef0 >= 0.0),
-            // The Epanechnikov kernel is definite only for small dimension and large degree; the other two are not in general.
-            Self::Sigmoid { .. } | Self::Epanechnikov { .. } | Self::Multiquadric { .. } => Some(false),
-            Self::Precomputed | Self::Custom(_) => None,
-            Self::Sum { terms } => {
-                let parts = terms.iter().map(|(weight, kernel)| if *weight >= 0.0 { kernel.is_positive_semidefinite() } else { None });
-                parts.reduce(|a, b| if a == Some(true) && b == Some(true) { a } else { None }).unwrap_or(Some(true))
-            }
-            Self::Normalized { kernel } => kernel.is_positive_semidefinite(),
-        }
+        self.form().definite
     }
 
     fn gamma_mut(&mut self) -> Option<&mut Gamma> {
@@ -216,13 +202,13 @@ impl Kernel {
             | Self::Multiquadric { gamma, .. }
             | Self::InverseMultiquadric { gamma, .. }
             | Self::ChiSquared { gamma } => Some(gamma),
-            _ => None,
+            Self::Linear | Self::Precomputed | Self::Sum { .. } | Self::Normalized { .. } | Self::Custom(_) => None,
         }
     }
 
     /// Its gamma, where it has one.
     pub fn gamma(&self) -> Option<Gamma> {
-        self.clone().gamma_mut().copied()
+        self.form().gamma
     }
 
     /// The same kernel with another gamma, where it has one.
@@ -265,7 +251,7 @@ impl Kernel {
                 }
             }
             Self::Normalized { kernel } => kernel.validate()?,
-            _ => {}
+            Self::Linear | Self::Rbf { .. } | Self::Laplacian { .. } | Self::ChiSquared { .. } | Self::Precomputed | Self::Custom(_) => {}
         }
         Ok(())
     }
@@ -348,22 +334,15 @@ impl Kernel {
             }
             None => 0.0,
         };
-        let pairs = || x.iter().zip(z);
-        let product = || pairs().map(|(a, b)| a * b).sum::<f64>();
-        let square = || pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        let argument = self.form().argument.of(x, z).unwrap_or(0.0);
         Ok(match self {
-            Self::Linear => product(),
-            Self::Poly { degree, coef0, .. } => (gamma * product() + coef0).powi(*degree as i32),
-            Self::Rbf { .. } => (-gamma * square()).exp(),
-            Self::Sigmoid { coef0, .. } => (gamma * product() + coef0).tanh(),
-            Self::Laplacian { .. } => (-gamma * pairs().map(|(a, b)| (a - b).abs()).sum::<f64>()).exp(),
-            Self::Epanechnikov { degree, .. } => (1.0 - gamma * square()).max(0.0).powi(*degree as i32),
-            Self::Multiquadric { coef0, .. } => (gamma * square() + coef0 * coef0).sqrt(),
-            Self::InverseMultiquadric { coef0, .. } => 1.0 / (gamma * square() + coef0 * coef0).sqrt(),
-            Self::ChiSquared { .. } => {
-                let sum: f64 = pairs().filter(|(a, b)| *a + *b > 0.0).map(|(a, b)| (a - b) * (a - b) / (a + b)).sum();
-                (-gamma * sum).exp()
-            }
+            Self::Linear => argument,
+            Self::Poly { degree, coef0, .. } => (gamma * argument + coef0).powi(*degree as i32),
+            Self::Sigmoid { coef0, .. } => (gamma * argument + coef0).tanh(),
+            Self::Rbf { .. } | Self::Laplacian { .. } | Self::ChiSquared { .. } => (-gamma * argument).exp(),
+            Self::Epanechnikov { degree, .. } => (1.0 - gamma * argument).max(0.0).powi(*degree as i32),
+            Self::Multiquadric { coef0, .. } => (gamma * argument + coef0 * coef0).sqrt(),
+            Self::InverseMultiquadric { coef0, .. } => 1.0 / (gamma * argument + coef0 * coef0).sqrt(),
             Self::Sum { terms } => {
                 let mut sum = 0.0;
                 for (weight, kernel) in terms {

@@ -4,6 +4,7 @@
 //! the fastest way for the kernel and the table at hand (packed tiles, sparse rows, a given matrix, combinations of these).
 
 mod combine;
+mod form;
 mod function;
 mod pack;
 pub mod permanent;
@@ -15,6 +16,7 @@ mod whole;
 mod tests;
 
 pub(crate) use combine::{GramRows, RoundedRows};
+pub use form::{Argument, Form, KernelDefault, KernelInfo};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub use rows::{KernelRows, cross, diagonal, rows};
 pub(crate) use rows::{SubsetRows, padded, support};

@@ -195,11 +195,7 @@ impl<T: Real> KernelRows<T> for SubsetRows<'_, T> {
 /// `k(x, x)` for every row of a table.
 pub fn diagonal(kernel: &Kernel, x: &Matrix<'_>) -> Result<Vec<f64>> {
     match kernel {
-        Kernel::Rbf { .. }
-        | Kernel::Laplacian { .. }
-        | Kernel::ChiSquared { .. }
-        | Kernel::Epanechnikov { .. }
-        | Kernel::Normalized { .. } => Ok(vec![1.0; x.rows()]),
+        _ if kernel.form().unit_diagonal => Ok(vec![1.0; x.rows()]),
         Kernel::Precomputed => Ok((0..x.rows()).map(|i| x.get(i, i)).collect()),
         Kernel::Custom(Custom(function)) => (0..x.rows())
             .map(|i| {

@@ -33,7 +33,6 @@ fn prefix(machine: usize) -> String {
 }
 
 impl Stored for BoostedModel {
-    const KIND: &'static str = "boosted";
     type Record = BoostedRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<BoostedRecord> {

@@ -52,7 +52,6 @@ struct FeatureRecord {
 }
 
 impl Stored for FeatureInductionModel {
-    const KIND: &'static str = "feature_induction";
     type Record = InductionRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<InductionRecord> {

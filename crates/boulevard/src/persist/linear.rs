@@ -31,7 +31,6 @@ pub(super) struct LinearSvrRecord {
 }
 
 impl Stored for LinearSvcModel {
-    const KIND: &'static str = "linear_svc";
     type Record = LinearSvcRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<LinearSvcRecord> {
@@ -61,7 +60,6 @@ impl Stored for LinearSvcModel {
 }
 
 impl Stored for LinearSvrModel {
-    const KIND: &'static str = "linear_svr";
     type Record = LinearSvrRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<LinearSvrRecord> {

@@ -31,6 +31,6 @@ mod scaled;
 #[cfg(test)]
 mod tests;
 
-pub use any_model::AnyModel;
 pub use native::{FORMAT_VERSION, read_kind};
-pub use scaled::ScaledModel;
+
+pub use crate::any::{AnyModel, ScaledModel};

@@ -39,7 +39,6 @@ struct SetMachineRecord {
 }
 
 impl Stored for MultiSampleModel {
-    const KIND: &'static str = "multi_sample";
     type Record = MultiSampleRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<MultiSampleRecord> {

@@ -27,7 +27,6 @@ pub(super) struct SelectionRecord {
 }
 
 impl Stored for MultiTaskSelectionModel {
-    const KIND: &'static str = "multitask_selection";
     type Record = SelectionRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<SelectionRecord> {

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::arrays::{Array, ArrayReader, ArrayWriter};
+use crate::any::Kind;
 use crate::atomic_file;
 use crate::error::{Error, Result};
 
@@ -28,9 +29,7 @@ const CHECKSUM_END: &str = "\"}";
 const CHECKSUM_DIGITS: usize = 64;
 
 /// A model with a place in the native format. `record` and arrays together are the whole model.
-pub(super) trait Stored: Sized {
-    /// Its name in files.
-    const KIND: &'static str;
+pub(super) trait Stored: Kind {
     /// Everything that is not an array.
     type Record: Serialize + DeserializeOwned;
 

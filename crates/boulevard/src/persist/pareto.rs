@@ -41,7 +41,6 @@ struct FrontRecord {
 }
 
 impl Stored for ParetoModel {
-    const KIND: &'static str = "pareto";
     type Record = ParetoRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<ParetoRecord> {

@@ -71,7 +71,6 @@ pub(super) struct SvcRecord {
 }
 
 impl Stored for SvcModel {
-    const KIND: &'static str = "svc";
     type Record = SvcRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<SvcRecord> {
@@ -188,9 +187,8 @@ pub(super) struct SingleRecord<P> {
 
 /// Regression and one-class learning have the same parts.
 macro_rules! stored_single {
-    ($model:ident, $learner:ident, $kind:literal) => {
+    ($model:ident, $learner:ident) => {
         impl Stored for $model {
-            const KIND: &'static str = $kind;
             type Record = SingleRecord<$learner>;
 
             fn store(&self, arrays: &mut ArrayWriter) -> Result<Self::Record> {
@@ -217,5 +215,5 @@ macro_rules! stored_single {
     };
 }
 
-stored_single!(SvrModel, Svr, "svr");
-stored_single!(OneClassModel, OneClass, "one_class");
+stored_single!(SvrModel, Svr);
+stored_single!(OneClassModel, OneClass);

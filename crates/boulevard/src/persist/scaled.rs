@@ -1,49 +1,12 @@
-//! A model with the scaling of its columns: what was learnt on scaled data must be asked with data scaled the same way.
-//!
-//! The file holds the scaler in its header and the inner model's own file, whole, as one array of bytes.
+//! A scaled model's file holds the scaler in its header and the inner model's own file, whole, as one array of bytes.
 
 use serde::{Deserialize, Serialize};
 
-use super::any_model::AnyModel;
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::native::Stored;
+use crate::any::{AnyModel, Kind, ScaledModel};
 use crate::data::Scaler;
 use crate::error::{Error, Result};
-use crate::svm::FitReport;
-
-/// A model that was fitted on scaled columns, with the scaler.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScaledModel {
-    /// What happens to every column first.
-    pub scaler: Scaler,
-    /// The model of the scaled columns.
-    pub model: Box<AnyModel>,
-    /// Feature names, where the training table had them.
-    pub feature_names: Option<Vec<String>>,
-}
-
-impl ScaledModel {
-    /// Puts a scaler in front of a model; fails if their columns differ or the model has a scaler already.
-    pub fn new(scaler: Scaler, model: AnyModel) -> Result<Self> {
-        if matches!(model, AnyModel::Scaled(_)) {
-            return Err(Error::data("the model is scaled already"));
-        }
-        if scaler.columns() != model.features() {
-            return Err(Error::shape("columns of the scaler", model.features(), scaler.columns()));
-        }
-        Ok(Self { scaler, feature_names: model.feature_names().map(<[String]>::to_vec), model: Box::new(model) })
-    }
-
-    /// How the fit went.
-    pub fn report(&self) -> &FitReport {
-        self.model.report()
-    }
-
-    /// Features per sample that the model expects.
-    pub fn features(&self) -> usize {
-        self.model.features()
-    }
-}
 
 /// The header of a scaled model.
 #[derive(Serialize, Deserialize)]
@@ -53,7 +16,6 @@ pub(super) struct ScaledRecord {
 }
 
 impl Stored for ScaledModel {
-    const KIND: &'static str = "scaled";
     type Record = ScaledRecord;
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<ScaledRecord> {

@@ -206,7 +206,7 @@ impl KernelSource for TableKernel<'_> {
     }
 
     fn symmetric(&self) -> bool {
-        matches!(self.kernel, Kernel::Linear | Kernel::Poly { .. } | Kernel::Rbf { .. } | Kernel::Sigmoid { .. } | Kernel::Laplacian { .. })
+        self.kernel.form().symmetric
     }
 
     fn table_bytes(&self) -> usize {

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::classifier::Outputs;
 use super::learner::Learner;
 use super::machine::pairs;
 use crate::data::split::Split;
@@ -183,22 +184,6 @@ pub(crate) fn consistent(probabilities: &mut [f64], predicted: usize) {
     probabilities[predicted] = middle + freed.max(0.0);
 }
 
-/// What a machine's outputs stand for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outputs {
-    /// A pair of classes each, positive for the first.
-    Pairs,
-    /// A class each, against all others.
-    Classes,
-}
-
-impl Outputs {
-    /// Their number for so many classes.
-    pub(crate) fn count(self, classes: usize) -> usize {
-        if self == Self::Classes { classes } else { classes * (classes - 1) / 2 }
-    }
-}
-
 /// Fits sigmoids on `data` for a learner that does not calibrate itself: decision values of every sample from a model that did not see
 /// it. `raw` evaluates a model.
 pub(crate) fn calibrate<L: Learner>(
@@ -297,10 +282,12 @@ pub(crate) fn content_key(x: &Matrix<'_>, row: usize, seed: u64) -> u64 {
 pub(crate) fn fit_sigmoids(classes: &Categories, weights: Option<&[f64]>, values: &[f64], outputs: Outputs) -> Vec<Sigmoid> {
     let (codes, count) = (classes.codes(), classes.names().len());
     let width = outputs.count(count);
+    // Sigmoids speak of the first class of a pair.
+    let sign = if outputs == Outputs::Second { -1.0 } else { 1.0 };
     let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
     let fit = |output: usize, side: &dyn Fn(usize) -> Option<bool>| {
         let rows: Vec<usize> = (0..codes.len()).filter(|&row| side(codes[row] as usize).is_some() && weight(row) > 0.0).collect();
-        let f: Vec<f64> = rows.iter().map(|&row| values[row * width + output]).collect();
+        let f: Vec<f64> = rows.iter().map(|&row| sign * values[row * width + output]).collect();
         let positive: Vec<bool> = rows.iter().map(|&row| side(codes[row] as usize) == Some(true)).collect();
         let weights: Vec<f64> = rows.iter().map(|&row| weight(row)).collect();
         Sigmoid::fit(&f, &positive, Some(&weights))

@@ -1,12 +1,14 @@
-//! What every learner and every model can do, and the settings and report they share.
+//! What every learner can do, and the settings and report that fits share.
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::model::Model;
 use crate::check;
+use crate::data::io::TargetKind;
 use crate::data::{Dataset, Matrix};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::solver::{DualSolution, Options, SMALL, TableKernel};
@@ -22,62 +24,50 @@ pub trait Learner {
     /// Learns from `data` with the threads, limits and observer of `context`.
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<Self::Model>;
 
-    /// The part of `data` to learn from when only `rows` may be used, as in cross-validation.
-    ///
-    /// Learners whose table is not one row per sample and one column per feature (precomputed kernels) override it.
+    /// What it learns to predict: how the label of a file is to be read.
+    fn target(&self) -> TargetKind {
+        TargetKind::Classes
+    }
+
+    /// The kernel of the rows it is given; none for learners that have no kernel, or choose it themselves.
+    fn kernel(&self) -> Option<&Kernel> {
+        None
+    }
+
+    /// The same, to be changed by a search.
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        None
+    }
+
+    /// The price of errors, to be changed by a search: C, or nu where that is the parameter.
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        None
+    }
+
+    /// Whether probabilities are fitted with the model, where that is a choice.
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        None
+    }
+
+    /// Why a search over prices and widths makes no sense for it, if it does not, as the end of a sentence that begins with its name.
+    fn no_search(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The part of `data` to learn from when only `rows` may be used, as in cross-validation. For a precomputed kernel it has the same
+    /// rows and columns.
     fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        data.select(rows)
+        self.kernel().map_or_else(|| data.select(rows), |kernel| kernel.part_of(data, rows))
     }
 
     /// The table of `rows` for a model that learnt from the rows `train` of the same data.
-    fn test_part(&self, data: &Dataset<'_>, _train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        data.x.select(rows)
+    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
+        self.kernel().map_or_else(|| data.x.select(rows), |kernel| kernel.new_rows_of(&data.x, train, rows))
     }
 
     /// Learns from `data` with all threads and no limits.
     fn fit(&self, data: &Dataset<'_>) -> Result<Self::Model> {
         self.fit_in(data, &Context::default())
-    }
-}
-
-/// A fitted model.
-pub trait Model {
-    /// What [`Model::predict`] returns.
-    type Prediction;
-
-    /// How the fit went.
-    fn report(&self) -> &FitReport;
-
-    /// Features per sample that the model expects.
-    fn features(&self) -> usize;
-
-    /// Decision values, row-major: one or more per sample.
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>>;
-
-    /// Predictions.
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Self::Prediction>;
-
-    /// Class probabilities, row-major, one column per class, where the model has them.
-    fn class_probabilities_in(&self, _x: &Matrix<'_>, _context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        Ok(None)
-    }
-
-    /// [`Model::decision_values_in`] with all threads.
-    fn decision_values(&self, x: &Matrix<'_>) -> Result<Vec<f64>> {
-        self.decision_values_in(x, &Context::default())
-    }
-
-    /// [`Model::predict_in`] with all threads.
-    fn predict(&self, x: &Matrix<'_>) -> Result<Self::Prediction> {
-        self.predict_in(x, &Context::default())
-    }
-
-    /// Fails if `x` cannot be judged by this model.
-    fn check_input(&self, x: &Matrix<'_>) -> Result<()> {
-        if x.columns() != self.features() {
-            return Err(Error::shape("feature columns", self.features(), x.columns()));
-        }
-        x.check_finite("X")
     }
 }
 

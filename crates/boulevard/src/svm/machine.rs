@@ -2,13 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Matrix;
+use super::describe::tolerance;
+use super::learner::SolverSettings;
+use super::model::Fact;
+use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
 use crate::simd::Real;
 use crate::solver::SMALL;
+use crate::words::share;
 
 /// Samples judged at once; bounds the work space.
 const CHUNK: usize = 16_384;
@@ -48,6 +52,22 @@ pub struct KernelMachine {
 }
 
 impl KernelMachine {
+    /// A machine with one output from one coefficient per training row.
+    pub(crate) fn single(data: &Dataset<'_>, kernel: Kernel, coefficients: &[f64], intercept: f64, tolerance: f64) -> Self {
+        let support: Vec<usize> = (0..data.len()).filter(|&i| coefficients[i] != 0.0).collect();
+        let vectors = kernel.vectors(&data.x, &support);
+        Self {
+            kernel,
+            vectors,
+            coefficients: support.iter().map(|&i| coefficients[i]).collect(),
+            layout: Layout::Full,
+            intercepts: vec![intercept],
+            features: data.x.columns(),
+            support,
+            tolerance,
+        }
+    }
+
     /// Number of support vectors.
     pub fn len(&self) -> usize {
         self.support.len()
@@ -61,6 +81,16 @@ impl KernelMachine {
     /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.intercepts.len()
+    }
+
+    /// What a model that is one such machine says about itself.
+    pub(crate) fn facts(&self, kind: String, rows: usize, solver: &SolverSettings) -> Vec<Fact> {
+        vec![
+            ("kind", kind),
+            ("kernel", self.kernel.in_words()),
+            ("support vectors", format!("{}{}", self.len(), share(self.len(), rows))),
+            tolerance(solver),
+        ]
     }
 
     /// All outputs for all rows of `x`, row-major.

@@ -4,9 +4,12 @@
 //! [`crate::solver::DualProblem`]; [`KernelMachine`] evaluates what comes out.
 
 mod calibration;
+mod classifier;
+mod describe;
 mod learner;
 mod linear;
 mod machine;
+mod model;
 mod multiclass;
 mod one_class;
 mod svc;
@@ -16,14 +19,18 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
-pub(crate) use calibration::{Outputs, calibrate, consistent, content_key, fit_sigmoids, held_out_values};
-pub use learner::{FitReport, Learner, Model, SolverSettings};
+pub(crate) use calibration::{consistent, content_key, fit_sigmoids, held_out_values};
+pub use classifier::{Classifier, Outputs, codes};
+pub use describe::stop;
+pub(crate) use describe::{class_weights, classes, details, fit, probabilities, tolerance};
+pub use learner::{FitReport, Learner, SolverSettings};
 pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout};
+pub use model::{Answers, Decisions, Fact, Model, Rows};
 pub use multiclass::Multiclass;
-pub(crate) use multiclass::{argmax, votes};
+pub(crate) use multiclass::{argmax, tie_break};
 pub use one_class::{OneClass, OneClassModel};
 pub use svc::{ClassWeight, Penalty, Svc, SvcModel};
-pub(crate) use svc::{Classes, class_factors};
+pub(crate) use svc::{Classes, class_factors, support_by_class, two_classes};
 pub use svr::{Svr, SvrModel, Tube};

@@ -7,10 +7,15 @@ use super::machine::pairs;
 /// How many classes are reduced to two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Multiclass {
+    /// One machine per pair of classes, which vote.
+    ///
     /// One machine per pair of classes; classes collect votes, ties go to the larger sum of confidences.
     #[default]
     OneVsOne,
+    /// One machine per class against the others.
+    ///
     /// One machine per class against all others; the largest value wins.
     OneVsRest,
 }
@@ -27,8 +32,13 @@ pub(crate) fn votes(pair_values: &[f64], classes: usize, out: &mut [f64]) {
         confidence[j] -= value;
     }
     for (vote, sum) in out.iter_mut().zip(confidence) {
-        *vote += sum / (3.0 * (sum.abs() + 1.0));
+        *vote += tie_break(sum);
     }
+}
+
+/// A sum of confidences between -1/3 and 1/3: added to votes it only breaks ties.
+pub(crate) fn tie_break(sum: f64) -> f64 {
+    sum / (3.0 * (sum.abs() + 1.0))
 }
 
 /// The first of the largest values.

@@ -7,15 +7,20 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::learner::{FitReport, Learner, Model, SolverSettings};
-use super::machine::{KernelMachine, Layout};
+use super::describe::details;
+use super::learner::{FitReport, Learner, SolverSettings};
+use super::machine::KernelMachine;
+use super::model::{Answers, Decisions, Fact, Model, Rows};
 use crate::check;
-use crate::data::{Dataset, Matrix};
+use crate::data::Dataset;
+use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::solver::{DualProblem, Equality, Solver, fill_up};
+use crate::words::g;
 
 /// Parameters of a one-class machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,12 +49,24 @@ impl Learner for OneClass {
         check::in_range("OneClass", "nu", self.nu, 0.0, 1.0)
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.nu)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::None
+    }
+
+    fn no_search(&self) -> Option<&'static str> {
+        Some("has no error to tune by: its data have no labels")
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<OneClassModel> {
@@ -105,35 +122,42 @@ impl Model for OneClassModel {
         self.machine.features
     }
 
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.check_input(x)?;
-        let mut values = self.machine.evaluate(x, context)?;
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
+    }
+
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
+    }
+
+    fn answers(&self) -> Answers<'_> {
+        Answers::Inside
+    }
+
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        self.check_input(rows.x)?;
+        let mut values = self.machine.evaluate(rows.x, context)?;
         // Support vectors lie on the border: rounding must not decide which side they are on.
         let rounding = ROUNDING * self.machine.intercepts[0].abs();
         values.iter_mut().filter(|value| value.abs() <= rounding).for_each(|value| *value = 0.0);
-        Ok(values)
+        Ok(Decisions::plain(values, 1))
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<bool>> {
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Vec<bool>> {
         // A sample exactly on the border counts as inside.
-        Ok(self.decision_values_in(x, context)?.iter().map(|&value| value >= 0.0).collect())
+        Ok(decisions.values.iter().map(|&value| value >= 0.0).collect())
     }
-}
 
-impl KernelMachine {
-    /// A machine with one output from one coefficient per training row.
-    pub(crate) fn single(data: &Dataset<'_>, kernel: Kernel, coefficients: &[f64], intercept: f64, tolerance: f64) -> Self {
-        let support: Vec<usize> = (0..data.len()).filter(|&i| coefficients[i] != 0.0).collect();
-        let vectors = kernel.vectors(&data.x, &support);
-        Self {
-            kernel,
-            vectors,
-            coefficients: support.iter().map(|&i| coefficients[i]).collect(),
-            layout: Layout::Full,
-            intercepts: vec![intercept],
-            features: data.x.columns(),
-            support,
-            tolerance,
-        }
+    fn facts(&self) -> Vec<Fact> {
+        let kind = format!("one-class machine, nu = {}", g(self.parameters.nu));
+        self.machine.facts(kind, self.report.rows, &self.parameters.solver)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([("kernel", json!(self.machine.kernel))])
+    }
+
+    fn kernel_machines(&self) -> Vec<&KernelMachine> {
+        vec![&self.machine]
     }
 }

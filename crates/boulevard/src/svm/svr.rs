@@ -10,15 +10,20 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::learner::{FitReport, Learner, Model, SolverSettings};
+use super::describe::details;
+use super::learner::{FitReport, Learner, SolverSettings};
 use super::machine::KernelMachine;
+use super::model::{Answers, Decisions, Fact, Model, Rows};
 use crate::check;
-use crate::data::{Dataset, Matrix};
+use crate::data::Dataset;
+use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, Solver, TableKernel, fill_up};
+use crate::words::g;
 
 /// How wide the tube without loss is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,12 +116,20 @@ impl Learner for Svr {
         }
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::Real
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvrModel> {
@@ -167,12 +180,41 @@ impl Model for SvrModel {
         self.machine.features
     }
 
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.check_input(x)?;
-        self.machine.evaluate(x, context)
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.decision_values_in(x, context)
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
+    }
+
+    fn answers(&self) -> Answers<'_> {
+        Answers::Numbers(1)
+    }
+
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        self.check_input(rows.x)?;
+        Ok(Decisions::plain(self.machine.evaluate(rows.x, context)?, 1))
+    }
+
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Vec<f64>> {
+        Ok(decisions.values.clone())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let tube = match self.parameters.tube {
+            Tube::Epsilon(epsilon) => format!("epsilon = {}", g(epsilon)),
+            Tube::Nu(nu) => format!("nu = {}", g(nu)),
+        };
+        let kind = format!("regressor, C = {}, {tube}", g(self.parameters.c));
+        self.machine.facts(kind, self.report.rows, &self.parameters.solver)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([("kernel", json!(self.machine.kernel))])
+    }
+
+    fn kernel_machines(&self) -> Vec<&KernelMachine> {
+        vec![&self.machine]
     }
 }

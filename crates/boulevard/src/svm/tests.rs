@@ -54,7 +54,7 @@ fn weights_are_repeated_rows_and_zero_is_absence() {
                 let b = svc.fit(&data.select(&repeated)).unwrap();
                 let allowed = if matches!(kernel, Kernel::Linear) { 1e-5 } else { 1e-6 };
                 let context = Context::default();
-                close(&a.raw_values(&data.x, &context).unwrap(), &b.raw_values(&data.x, &context).unwrap(), allowed, &format!("{svc:?}"));
+                close(&a.outputs_in(&data.x, &context).unwrap(), &b.outputs_in(&data.x, &context).unwrap(), allowed, &format!("{svc:?}"));
                 assert!((a.report.objective / b.report.objective - 1.0).abs() < 1e-7);
             }
         }
@@ -84,13 +84,13 @@ fn the_order_of_rows_and_the_storage_do_not_matter() {
     let order = crate::random::Random::new(4, 0).permutation(120);
     let svc = Svc { solver: tight(), penalty: Penalty::C(5.0), ..Svc::default() };
     let context = Context::default();
-    let reference = svc.fit(&data).unwrap().raw_values(&data.x, &context).unwrap();
-    let permuted = svc.fit(&data.select(&order)).unwrap().raw_values(&data.x, &context).unwrap();
+    let reference = svc.fit(&data).unwrap().outputs_in(&data.x, &context).unwrap();
+    let permuted = svc.fit(&data.select(&order)).unwrap().outputs_in(&data.x, &context).unwrap();
     close(&permuted, &reference, 1e-7, "permuted");
     let sparse = Dataset { x: data.x.to_sparse(), ..data.clone() };
     let model = svc.fit(&sparse).unwrap();
-    close(&model.raw_values(&sparse.x, &context).unwrap(), &reference, 1e-7, "sparse");
-    close(&model.raw_values(&data.x, &context).unwrap(), &reference, 1e-7, "sparse model, dense table");
+    close(&model.outputs_in(&sparse.x, &context).unwrap(), &reference, 1e-7, "sparse");
+    close(&model.outputs_in(&data.x, &context).unwrap(), &reference, 1e-7, "sparse model, dense table");
     let kernel = Kernel::default().resolve(&data.x, None).unwrap();
     let mut gram = vec![0.0; 120 * 120];
     let (mut a, mut b) = (vec![0.0; 3], vec![0.0; 3]);
@@ -103,7 +103,7 @@ fn the_order_of_rows_and_the_storage_do_not_matter() {
     }
     let given = Dataset { x: Matrix::dense(gram, 120, 120).unwrap(), ..data.clone() };
     let model = Svc { kernel: Kernel::Precomputed, ..svc }.fit(&given).unwrap();
-    close(&model.raw_values(&given.x, &context).unwrap(), &reference, 1e-7, "precomputed");
+    close(&model.outputs_in(&given.x, &context).unwrap(), &reference, 1e-7, "precomputed");
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn threads_and_batches_give_the_same_bits() {
     let one = svc.fit_in(&data, &Context::single()).unwrap();
     let two = svc.fit_in(&data, &Context::default().with_threads(2)).unwrap();
     assert_eq!(one.machine, two.machine);
-    let all = one.raw_values(&data.x, &Context::default()).unwrap();
+    let all = one.outputs_in(&data.x, &Context::default()).unwrap();
     for rows in [vec![7], vec![3, 900, 1499], (100..333).collect()] {
-        let some = one.raw_values(&data.x.select(&rows), &Context::single()).unwrap();
+        let some = one.outputs_in(&data.x.select(&rows), &Context::single()).unwrap();
         let expected: Vec<f64> = rows.iter().flat_map(|&r| all[r * 3..(r + 1) * 3].to_vec()).collect();
         assert_eq!(some, expected);
     }
@@ -132,12 +132,12 @@ fn a_pair_among_many_is_the_machine_of_its_two_classes_alone() {
     let x = Matrix::dense(values, n, d).unwrap();
     let learner = Svc { kernel: Kernel::rbf(0.005), solver: tight(), ..Svc::default() };
     let all = learner.fit(&Dataset::classes(x.select(&(0..n).collect::<Vec<_>>()), Categories::from_names(&names(&codes)))).unwrap();
-    let outputs = all.raw_values(&x, &Context::default()).unwrap();
+    let outputs = all.outputs_in(&x, &Context::default()).unwrap();
     for (pair, [first, second]) in [[0, 1], [0, 2], [1, 2]].into_iter().enumerate() {
         let rows: Vec<usize> = (0..n).filter(|&i| codes[i] == first || codes[i] == second).collect();
         let labels: Vec<u32> = rows.iter().map(|&i| codes[i]).collect();
         let alone = learner.fit(&Dataset::classes(x.select(&rows), Categories::from_names(&names(&labels)))).unwrap();
-        let expected = alone.raw_values(&x, &Context::default()).unwrap();
+        let expected = alone.outputs_in(&x, &Context::default()).unwrap();
         let found: Vec<f64> = (0..n).map(|i| outputs[i * 3 + pair]).collect();
         close(&found, &expected, 1e-7, "one pair");
     }

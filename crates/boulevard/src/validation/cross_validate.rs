@@ -1,14 +1,15 @@
 //! Cross-validation of any learner.
 
+use super::loss::loss;
+use super::score::Score;
 use super::share::{Counter, share};
-use super::{Predictions, Score};
-use crate::data::Dataset;
 use crate::data::split::Split;
+use crate::data::{Categories, Dataset, Sets, Target};
 use crate::error::{Error, Result};
 use crate::metrics::comparison;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::{FitReport, Learner, Model};
+use crate::svm::{Answers, FitReport, Learner, Model, Rows};
 
 /// One fold: what a model that did not see the test rows said about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,9 +19,11 @@ pub struct FoldResult {
     /// The rows that were tested, rising.
     pub test: Vec<usize>,
     /// The predictions for them.
-    pub predictions: Predictions,
+    pub predictions: Target,
     /// Their class probabilities, row-major, where the model has them.
     pub probabilities: Option<Vec<f64>>,
+    /// Share of wrong decisions, for models that decide about sets of rows; every row then has the prediction of its set.
+    pub set_error: Option<f64>,
     /// How the fit went.
     pub report: FitReport,
 }
@@ -40,7 +43,6 @@ pub struct CrossValidation {
 pub fn cross_validate<L>(learner: &L, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<CrossValidation>
 where
     L: Learner + Sync,
-    <L::Model as Model>::Prediction: Into<Predictions>,
 {
     learner.validate()?;
     data.validate()?;
@@ -56,9 +58,8 @@ where
         if !counter.finish(model.report().stop) {
             return Ok(None);
         }
-        let x = learner.test_part(data, &split.train, &split.test);
-        let (predictions, probabilities) = (model.predict_in(&x, &inner)?.into(), model.class_probabilities_in(&x, &inner)?);
-        Ok(Some(FoldResult { split: k, test: split.test.clone(), predictions, probabilities, report: *model.report() }))
+        let test = Dataset { x: learner.test_part(data, &split.train, &split.test), ..data.select(&split.test) };
+        judge(&model, k, split.test.clone(), &test, &inner).map(Some)
     });
     let mut folds = Vec::with_capacity(splits.len());
     for result in results {
@@ -66,6 +67,35 @@ where
     }
     let stop = folds.iter().fold(counter.reason(), |worst, fold| worst.worst(fold.report.stop));
     Ok(CrossValidation { folds, stop })
+}
+
+/// What a model says about the rows `test` of a fold.
+fn judge<M: Model>(model: &M, split: usize, rows: Vec<usize>, test: &Dataset<'_>, context: &Context<'_>) -> Result<FoldResult> {
+    let sets = model.judged_sets(test)?;
+    let decisions = model.decide(&Rows { x: &test.x, sets: sets.as_ref(), tasks: test.tasks.as_ref() }, context)?;
+    let said: Target = model.predictions_from(&decisions)?.into();
+    let (predictions, set_error) = match sets {
+        Some(sets) => by_sets(&said, &sets, test)?,
+        None => (said, None),
+    };
+    let has_classes = set_error.is_none() && matches!(model.answers(), Answers::Classes(_)) && model.has_probabilities();
+    let probabilities = if has_classes { model.probabilities_from(&decisions)? } else { None };
+    Ok(FoldResult { split, test: rows, predictions, probabilities, set_error, report: *model.report() })
+}
+
+/// Predictions of sets as predictions of their rows, and the share of sets that are wrong.
+fn by_sets(said: &Target, sets: &Sets, test: &Dataset<'_>) -> Result<(Target, Option<f64>)> {
+    let classes = test.expect_classes()?;
+    let truth = sets.shared_classes(classes)?;
+    let Target::Classes(said) = said else { return Err(Error::data("sets are decided about by classes")) };
+    // Codes of the table and of the model may differ: a fold may lack a class.
+    let wrong = |set: usize| said.names()[said.codes()[set] as usize] != classes.names()[truth[set] as usize];
+    let error = (0..sets.len()).filter(|&set| wrong(set)).count() as f64 / sets.len().max(1) as f64;
+    let mut codes = vec![0; test.len()];
+    for set in 0..sets.len() {
+        sets.rows(set).iter().for_each(|&row| codes[row as usize] = said.codes()[set]);
+    }
+    Ok((Target::Classes(Categories::new(codes, said.names().to_vec())?), Some(error)))
 }
 
 /// Fails unless every split has rows on both sides, all of them exist, and none is on both sides.
@@ -91,12 +121,31 @@ pub(super) fn check_splits(splits: &[Split], rows: usize) -> Result<()> {
     Ok(())
 }
 
+impl FoldResult {
+    /// The error of the fold: see [`loss`]; by sets for models that decide about sets. `data` must be what was validated on.
+    pub fn loss(&self, data: &Dataset<'_>) -> Result<f64> {
+        match self.set_error {
+            Some(error) => Ok(error),
+            None => loss(&data.target.select(&self.test), &self.predictions, self.weights(data).as_deref()),
+        }
+    }
+
+    fn weights(&self, data: &Dataset<'_>) -> Option<Vec<f64>> {
+        data.weights.as_ref().map(|all| self.test.iter().map(|&row| all[row]).collect())
+    }
+}
+
 impl CrossValidation {
+    /// The error of every finished fold: see [`FoldResult::loss`].
+    pub fn losses(&self, data: &Dataset<'_>) -> Result<Vec<f64>> {
+        self.folds.iter().map(|fold| fold.loss(data)).collect()
+    }
+
     /// The score of every finished fold. `data` must be what was validated on.
     pub fn scores(&self, data: &Dataset<'_>, score: Score) -> Result<Vec<f64>> {
         let score_of = |fold: &FoldResult| {
-            let weights: Option<Vec<f64>> = data.weights.as_ref().map(|all| fold.test.iter().map(|&row| all[row]).collect());
-            score.evaluate(&data.target.select(&fold.test), &fold.predictions, fold.probabilities.as_deref(), weights.as_deref())
+            let truth = data.target.select(&fold.test);
+            score.evaluate(&truth, &fold.predictions, fold.probabilities.as_deref(), fold.weights(data).as_deref())
         };
         self.folds.iter().map(score_of).collect()
     }
@@ -112,13 +161,13 @@ impl CrossValidation {
     }
 
     /// One prediction per row of `rows` rows, each from the model that did not see it; `None` unless every row was tested exactly once.
-    pub fn out_of_fold(&self, rows: usize) -> Option<Predictions> {
+    pub fn out_of_fold(&self, rows: usize) -> Option<Target> {
         let places: Vec<usize> = self.folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
         let mut seen = vec![false; rows];
         let each_once = places.len() == rows && places.iter().all(|&row| row < rows && !std::mem::replace(&mut seen[row], true));
         if !each_once {
             return None;
         }
-        Predictions::gather(&self.folds.iter().map(|fold| &fold.predictions).collect::<Vec<_>>(), &places)
+        Target::gather(&self.folds.iter().map(|fold| &fold.predictions).collect::<Vec<_>>(), &places)
     }
 }

@@ -4,17 +4,16 @@
 //! all rows, so with many classes most of the sweep would be wasted: then every pair gets a solver on its own rows, shared by folds and
 //! values of C, and held-out rows of other classes are judged by a weighted sum of kernel rows.
 
-use super::Predictions;
 use super::grid_table::{Outcome, Setting};
 use super::grid_units::{Unit, next_start, run_units};
 use super::share::Counter;
 use crate::data::split::Split;
-use crate::data::{Categories, Dataset};
+use crate::data::{Categories, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelRows};
 use crate::observe::{Context, StopReason};
 use crate::solver::{KernelSource, Solver, TableKernel};
-use crate::svm::{Multiclass, Penalty, SolverSettings, Svc, argmax, class_factors, pairs};
+use crate::svm::{Multiclass, Penalty, SolverSettings, Svc, argmax, class_factors, pairs, tie_break};
 
 /// One-vs-one with more classes than this gets a solver per pair.
 const MOST_ON_ALL_ROWS: usize = 4;
@@ -99,7 +98,7 @@ impl<'a> Fold<'a> {
         if present.iter().filter(|&&present| present).count() < 2 {
             return Err(Error::data("classification needs at least two classes, but the training part of a fold has fewer"));
         }
-        Ok(Self { split, weights, factors: class_factors(&learner.class_weight, classes, &totals)?, present })
+        Ok(Self { split, weights, factors: class_factors(&learner.class_weight, classes, &totals, "Svc")?, present })
     }
 
     fn has_both_sides(&self, task: Task) -> bool {
@@ -280,12 +279,12 @@ impl Tally {
 
     fn outcome(self, setting: usize, fold: usize, classes: &Categories) -> Result<Outcome> {
         let decide = |(votes, confidence): (&[f64], &[f64])| {
-            let values: Vec<f64> = votes.iter().zip(confidence).map(|(vote, sum)| vote + sum / (3.0 * (sum.abs() + 1.0))).collect();
+            let values: Vec<f64> = votes.iter().zip(confidence).map(|(vote, sum)| vote + tie_break(*sum)).collect();
             // Two classes: a value of exactly zero is the first, as the sign of the decision value says.
             if values.len() == 2 { u32::from(confidence[0] < 0.0) } else { argmax(&values) as u32 }
         };
         let rows = self.votes.chunks_exact(self.classes).zip(self.confidence.chunks_exact(self.classes));
-        let predictions = Predictions::Classes(Categories::new(rows.map(decide).collect(), classes.names().to_vec())?);
+        let predictions = Target::Classes(Categories::new(rows.map(decide).collect(), classes.names().to_vec())?);
         Ok(Outcome { setting, fold, predictions, iterations: self.iterations, stop: self.stop })
     }
 }

@@ -1,11 +1,10 @@
 //! Grid search for regression: all folds and values of C and epsilon on the same kernel rows.
 
-use super::Predictions;
 use super::grid_table::{Outcome, Setting};
 use super::grid_units::{next_start, run_units};
 use super::share::Counter;
-use crate::data::Dataset;
 use crate::data::split::Split;
+use crate::data::{Dataset, Target};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
@@ -63,7 +62,7 @@ pub(super) fn run(
                 outcomes.push(Outcome {
                     setting: place,
                     fold: *fold,
-                    predictions: Predictions::Real(values),
+                    predictions: Target::Real(values),
                     iterations: solution.iterations,
                     stop: solution.stop,
                 });

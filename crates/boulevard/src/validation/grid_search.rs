@@ -9,15 +9,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::cross_validate::{check_splits, cross_validate};
+use super::folds::default_folds;
 use super::grid_table::{GridResult, Setting, Table};
-use super::{Predictions, Score, grid_classes, grid_numbers};
+use super::{Score, grid_classes, grid_numbers};
 use crate::check;
-use crate::data::split::{Split, group_k_fold, k_fold, stratified_k_fold};
-use crate::data::{Dataset, Target};
+use crate::data::Dataset;
+use crate::data::split::Split;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::svm::{Learner, Model, Penalty, Svc, SvcModel, Svr, SvrModel, Tube};
+use crate::svm::{Learner, Penalty, Svc, SvcModel, Svr, SvrModel, Tube};
 
 const OWNER: &str = "GridSearch";
 
@@ -62,11 +63,7 @@ impl GridSearch {
 
     /// The folds that a search on `data` uses.
     pub fn splits(&self, data: &Dataset<'_>) -> Result<Vec<Split>> {
-        match (&data.groups, &data.target) {
-            (Some(groups), _) => group_k_fold(groups, self.folds, self.seed),
-            (None, Target::Classes(classes)) => stratified_k_fold(classes, self.folds, self.seed),
-            _ => k_fold(data.len(), self.folds, self.seed),
-        }
+        default_folds(data, self.folds, self.seed)
     }
 
     /// Searches for the best C and gamma of a classifier.
@@ -181,7 +178,6 @@ fn point_by_point<L>(
 ) -> Result<()>
 where
     L: Learner + Sync,
-    <L::Model as Model>::Prediction: Into<Predictions>,
 {
     for (done, setting) in settings.iter().enumerate() {
         if let Some(reason) = context.step("grid search", done, settings.len()) {

@@ -1,6 +1,6 @@
 //! The table of a grid search: points, scores, the best of them.
 
-use super::{Predictions, Score};
+use super::Score;
 use crate::data::split::Split;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
@@ -71,7 +71,7 @@ pub(super) struct Outcome {
     /// Place in the list of settings.
     pub(super) setting: usize,
     pub(super) fold: usize,
-    pub(super) predictions: Predictions,
+    pub(super) predictions: Target,
     pub(super) iterations: u64,
     pub(super) stop: StopReason,
 }

@@ -1,6 +1,6 @@
 //! How well a learner does on samples it has not seen, and which parameters do best.
 //!
-//! [`cross_validate`] works for every learner. [`GridSearch`] looks for the parameters of [`crate::svm::Svc`] and [`crate::svm::Svr`] and
+//! [`cross_validate`] works for every learner, [`crate::any::Plan`]s among them. [`GridSearch`] looks for the parameters of [`crate::svm::Svc`] and [`crate::svm::Svr`] and
 //! shares kernel rows over folds, values of C and pairs of classes.
 //!
 //! ```
@@ -23,12 +23,13 @@
 //! ```
 
 mod cross_validate;
+mod folds;
 mod grid_classes;
 mod grid_numbers;
 mod grid_search;
 mod grid_table;
 mod grid_units;
-mod prediction;
+mod loss;
 mod score;
 mod share;
 
@@ -36,7 +37,8 @@ mod share;
 mod tests;
 
 pub use cross_validate::{CrossValidation, FoldResult, cross_validate};
+pub use folds::default_folds;
 pub use grid_search::GridSearch;
 pub use grid_table::{GridPoint, GridResult};
-pub use prediction::Predictions;
+pub use loss::{loss, loss_name};
 pub use score::Score;

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Predictions;
 use crate::data::Target;
 use crate::error::{Error, Result};
 use crate::metrics::classification::{Average, Confusion, log_loss};
@@ -85,9 +84,9 @@ impl Score {
     }
 
     /// Scores predictions against the truth. `probabilities` (row-major, a column per class of the truth) are for [`Score::LogLoss`].
-    pub fn evaluate(self, truth: &Target, predicted: &Predictions, probabilities: Option<&[f64]>, weights: Option<&[f64]>) -> Result<f64> {
+    pub fn evaluate(self, truth: &Target, predicted: &Target, probabilities: Option<&[f64]>, weights: Option<&[f64]>) -> Result<f64> {
         match (truth, predicted) {
-            (Target::Classes(truth), Predictions::Classes(predicted)) => {
+            (Target::Classes(truth), Target::Classes(predicted)) => {
                 let confusion = || Confusion::from_categories(truth, predicted, weights);
                 match self {
                     Self::Accuracy => Ok(confusion()?.accuracy()),
@@ -102,13 +101,13 @@ impl Score {
                     _ => Err(self.mismatch("classes")),
                 }
             }
-            (Target::Real(truth), Predictions::Real(predicted)) => match self {
+            (Target::Real(truth), Target::Real(predicted)) => match self {
                 Self::Rmse => regression::root_mean_squared_error(truth, predicted, weights),
                 Self::Mae => regression::mean_absolute_error(truth, predicted, weights),
                 Self::R2 => regression::r2(truth, predicted, weights),
                 _ => Err(self.mismatch("real numbers")),
             },
-            (Target::Labels(truth), Predictions::Labels(predicted)) => {
+            (Target::Labels(truth), Target::Labels(predicted)) => {
                 let confusion = LabelConfusion::new(truth, predicted, weights)?;
                 match self {
                     Self::F1Macro => Ok(confusion.macro_average().f1),

@@ -40,7 +40,7 @@ impl<'a> Counter<'a> {
 
     /// A step is finished, or was cut short for `reason`. `true` if its result counts.
     pub(super) fn finish(&self, reason: StopReason) -> bool {
-        if matches!(reason, StopReason::Interrupted | StopReason::TimeLimit) {
+        if reason.is_cut_short() {
             let mut stop = self.stop.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *stop = Some(stop.unwrap_or_default().worst(reason));
             return false;

@@ -44,13 +44,13 @@ fn folds_equal_fits_by_hand() {
     let svc = Svc { kernel: Kernel::rbf(0.05), calibrate: true, ..Svc::default() };
     let result = cross_validate(&svc, &data, &folds, &Context::default()).unwrap();
     assert_eq!((result.folds.len(), result.stop), (4, StopReason::Converged));
-    let Some(Predictions::Classes(all)) = result.out_of_fold(120) else { panic!("every row once") };
+    let Some(Target::Classes(all)) = result.out_of_fold(120) else { panic!("every row once") };
     let mut hits = 0;
     for (fold, split) in result.folds.iter().zip(&folds) {
         let model = svc.fit(&data.select(&split.train)).unwrap();
         let x = data.x.select(&split.test);
         let predicted = model.predict(&x).unwrap();
-        assert_eq!(fold.predictions, Predictions::Classes(predicted.clone()));
+        assert_eq!(fold.predictions, Target::Classes(predicted.clone()));
         assert_eq!(fold.probabilities.as_ref().unwrap(), &model.probabilities(&x, &Context::default()).unwrap());
         assert_eq!(fold.report.objective, model.report.objective);
         for (&row, code) in split.test.iter().zip(predicted.codes()) {
@@ -78,10 +78,10 @@ fn every_kind_of_learner_can_be_validated() {
     let result = cross_validate(&Svr { c: 10.0, ..Svr::default() }, &data, &folds, &context).unwrap();
     assert!(result.mean(&data, Score::R2).unwrap() > 0.3);
     assert!(result.mean(&data, Score::Mae).unwrap() <= result.mean(&data, Score::Rmse).unwrap());
-    assert!(matches!(result.out_of_fold(90), Some(Predictions::Real(values)) if values.len() == 90));
+    assert!(matches!(result.out_of_fold(90), Some(Target::Real(values)) if values.len() == 90));
     assert_eq!(result.out_of_fold(91), None);
     let inside = cross_validate(&OneClass { nu: 0.2, ..OneClass::default() }, &data, &folds, &context).unwrap();
-    assert!(matches!(inside.out_of_fold(90), Some(Predictions::Inside(_))));
+    assert!(matches!(inside.out_of_fold(90), Some(Target::Classes(_))));
     assert!(inside.mean(&data, Score::Accuracy).is_err());
     // A precomputed kernel needs rows and columns of the matrix.
     let data = classes(3, 60);

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Imports go only to the left.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 18] = [
     "error",
+    "words",
     "atomic_file",
     "check",
     "random",
@@ -20,6 +21,7 @@ const ROOMS: [&str; 16] = [
     "svm",
     "validation",
     "methods",
+    "any",
     "persist",
 ];
 
@@ -27,6 +29,10 @@ const ROOMS: [&str; 16] = [
 const UNSAFE: [&str; 4] = ["simd/vector.rs", "simd/x86.rs", "parallel/crew.rs", "solver/smo/arena.rs"];
 
 fn sources() -> Vec<(String, String)> {
+    sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+fn sources_of(root: &Path) -> Vec<(String, String)> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -37,13 +43,12 @@ fn sources() -> Vec<(String, String)> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
-    walk(&root, &mut found);
+    walk(root, &mut found);
     found.sort();
     found
         .iter()
-        .map(|path| (path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/"), fs::read_to_string(path).unwrap()))
+        .map(|path| (path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/"), fs::read_to_string(path).unwrap()))
         .collect()
 }
 
@@ -150,4 +155,65 @@ fn unsafe_code_stays_in_its_files() {
         let found = code(&text).any(|line| line.contains("unsafe ") && !line.contains("unsafe_"));
         assert_eq!(found, UNSAFE.contains(&file.as_str()), "{file}");
     }
+}
+
+/// Functions that may tell kinds of models or learners apart outside the room of kinds.
+const MOST_MATCHES: usize = 10;
+/// Functions that may ask for one kind by name: pictures, tables and methods that only one kind has.
+const MOST_QUESTIONS: usize = 20;
+
+/// The kinds that a line of code names, of models, learners or methods.
+fn kinds_named(line: &str, has_methods: bool) -> Vec<String> {
+    let enums: &[&str] = if has_methods {
+        &["AnyModel::", "AnyLearner::", "MethodName::", "Self::"]
+    } else {
+        &["AnyModel::", "AnyLearner::", "MethodName::"]
+    };
+    let word = |text: &str| text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_owned();
+    let mut kinds: Vec<String> = enums.iter().flat_map(|name| line.split(name).skip(1).map(word)).collect();
+    for asked in ["get::<", "expect::<"] {
+        kinds.extend(line.split(asked).skip(1).map(|rest| word(rest).replace("Model", "")));
+    }
+    // Constants and functions are no kinds.
+    kinds.retain(|kind| kind.chars().next().is_some_and(char::is_uppercase) && kind.chars().any(char::is_lowercase));
+    kinds
+}
+
+/// What stands outside `any/` asks what a model or a learner can do; few functions look at what it is.
+#[test]
+fn kinds_are_told_apart_in_one_room() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut matches, mut questions) = (Vec::new(), Vec::new());
+    for name in ["boulevard", "boulevard-cli", "boulevard-python"] {
+        for (file, text) in sources_of(&crates.join(name).join("src")) {
+            if file.starts_with("any/") || file.contains("tests") {
+                continue;
+            }
+            let has_methods = text.contains("pub enum MethodName");
+            let (mut function, mut kinds): (String, Vec<String>) = (String::new(), Vec::new());
+            let mut close = |function: &str, kinds: &mut Vec<String>| {
+                kinds.sort();
+                kinds.dedup();
+                let place = format!("{name}/{file}: {function} names {}", kinds.join(", "));
+                match kinds.len() {
+                    0 => {}
+                    1 => questions.push(place),
+                    _ => matches.push(place),
+                }
+                kinds.clear();
+            };
+            for line in code(&text) {
+                if let Some((before, after)) = line.split_once("fn ")
+                    && before.trim_start().split(' ').all(|word| word.is_empty() || word.starts_with("pub") || word == "const")
+                {
+                    close(&function, &mut kinds);
+                    after.split(['(', '<']).next().unwrap_or("").clone_into(&mut function);
+                }
+                kinds.extend(kinds_named(line, has_methods));
+            }
+            close(&function, &mut kinds);
+        }
+    }
+    assert!(matches.len() <= MOST_MATCHES, "{} functions tell kinds apart:\n{}", matches.len(), matches.join("\n"));
+    assert!(questions.len() <= MOST_QUESTIONS, "{} functions ask for one kind:\n{}", questions.len(), questions.join("\n"));
 }

@@ -8,7 +8,7 @@ use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::persist::libsvm_text::{self, ReadOptions, WriteOptions, vote};
-use boulevard::svm::{Learner, Model, OneClass, Penalty, SolverSettings, Svc, SvcModel, Svr, Tube, couple};
+use boulevard::svm::{Classifier, Learner, Model, OneClass, Penalty, SolverSettings, Svc, SvcModel, Svr, Tube, couple};
 
 fn installed() -> bool {
     // Without arguments it prints its usage and fails; all that counts is that it starts.
@@ -56,7 +56,7 @@ fn predict(folder: &Path, probability: bool) -> Vec<Vec<String>> {
 fn compare_classifier(model: &SvcModel, x: &Matrix<'_>, folder: &Path, what: &str) {
     let context = Context::default();
     let outputs = model.machine.outputs();
-    let raw = model.raw_values(x, &context).unwrap();
+    let raw = model.outputs_in(x, &context).unwrap();
     let k = model.classes.len();
     let lines = predict(folder, false);
     assert_eq!(lines.len(), x.rows(), "{what}");

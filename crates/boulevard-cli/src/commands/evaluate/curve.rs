@@ -1,11 +1,13 @@
 //! Error against the number of samples per decision, on rows that were held out.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use boulevard::data::Dataset;
 use boulevard::data::split::Split;
-use boulevard::methods::multi_sample::{CurvePoint, samples_until};
+use boulevard::methods::multi_sample::{CurvePoint, MultiSampleModel, samples_until};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
+use boulevard::persist::ScaledModel;
+use boulevard::svm::Model;
 use serde_json::{Value, json};
 
 use crate::learner::Plan;
@@ -22,19 +24,38 @@ pub struct Curve {
     points: Vec<CurvePoint>,
 }
 
-/// Fits on every fold and judges sets of all sizes.
-pub fn run(plan: &Plan, data: &Dataset<'_>, splits: &[Split], sizes: &[usize], context: &Context<'_>) -> Result<Curve> {
+/// Fits on every fold and judges sets of all sizes, until the time is up.
+pub fn run(
+    plan: &Plan,
+    data: &Dataset<'_>,
+    repetitions: impl Iterator<Item = boulevard::Result<Vec<Split>>>,
+    sizes: &[usize],
+    context: &Context<'_>,
+) -> Result<Curve> {
     let mut folds: Vec<Vec<CurvePoint>> = Vec::new();
-    for (done, split) in splits.iter().enumerate() {
-        if context.step("error by size", done, splits.len()) == Some(StopReason::Interrupted) {
-            bail!("interrupted");
+    let splits = repetitions.flat_map(|splits| splits.map_or_else(|error| vec![Err(error)], |splits| splits.into_iter().map(Ok).collect()));
+    for (done, split) in splits.enumerate() {
+        let split = split?;
+        match context.step("error by size", done, done + 1) {
+            Some(StopReason::Interrupted) => bail!("interrupted"),
+            Some(StopReason::TimeLimit) => break,
+            _ => {}
         }
         let fitted = plan.fit(&data.select(&split.train), context)?;
+        match fitted.report().stop {
+            StopReason::Interrupted => bail!("interrupted"),
+            StopReason::TimeLimit => break,
+            _ => {}
+        }
         let test = data.select(&split.test);
-        let test = Dataset { x: fitted.prepare(&test.x)?, ..test };
-        let Some(model) = fitted.gatherer() else { bail!("only --method gather has a curve") };
+        let test = match fitted.get::<ScaledModel>() {
+            Some(scaled) => Dataset { x: scaled.prepare(&test.x)?, ..test },
+            None => test,
+        };
+        let Some(model) = fitted.get::<MultiSampleModel>() else { bail!("only --method gather has a curve") };
         folds.push(model.error_by_size(&test, sizes, REPEATS, done as u64, context)?);
     }
+    ensure!(!folds.is_empty(), "no fold of the curve was finished within --max-time");
     let mut points = Vec::new();
     for &size in sizes {
         let of_size: Vec<&CurvePoint> = folds.iter().flatten().filter(|point| point.size == size).collect();

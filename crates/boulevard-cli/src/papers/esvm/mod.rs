@@ -4,6 +4,7 @@ mod sets;
 mod toy;
 
 use anyhow::{Result, bail};
+use boulevard::any::Plan;
 use boulevard::data::split::{Split, stratified_k_fold};
 use boulevard::data::{Dataset, Scaling};
 use boulevard::internal::parallel;
@@ -18,9 +19,7 @@ pub use toy::{FIGURE_2, TABLE_1};
 
 use super::ida::{self, Benchmark};
 use super::{Bench, Entry, Spec};
-use crate::args::MethodName;
-use crate::folds::cross_validate;
-use crate::learner::{Plan, Recipe};
+use crate::data::all_folds;
 use crate::progress::Silent;
 
 /// The errors of the plain machine on single samples.
@@ -72,7 +71,11 @@ struct Errors {
 
 fn plan(c: f64, gamma: f64) -> Plan {
     let svc = Svc { kernel: Kernel::rbf(gamma), penalty: Penalty::C(c), ..Svc::default() };
-    Plan { method: MethodName::Svc, recipe: Recipe::Svc(svc), scaling: Some(Scaling::Standard) }
+    Plan { scaling: Some(Scaling::Standard), learner: svc.into() }
+}
+
+fn errors(plan: &Plan, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<f64>> {
+    all_folds(plan, data, splits, context)?.iter().map(|fold| Ok(fold.loss(data)?)).collect()
 }
 
 fn run(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
@@ -81,9 +84,8 @@ fn run(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let count = if bench.quick { QUICK_SPLITS.min(set.splits.len()) } else { set.splits.len() };
     let Errors { errors, original } = bench.state.cell(&format!("{row}.errors"), || {
         let splits: Vec<Split> = set.splits[..count].iter().map(|part| part.split.clone()).collect();
-        let folds = cross_validate(&plan(choice.c, choice.gamma), &set.data, &splits, &bench.context)?;
         Ok(Errors {
-            errors: folds.iter().map(|fold| fold.error).collect(),
+            errors: errors(&plan(choice.c, choice.gamma), &set.data, &splits, &bench.context)?,
             original: set.splits[..count].iter().map(|part| part.original).collect(),
         })
     })?;
@@ -125,11 +127,11 @@ fn choose(set: &Benchmark, parts: usize, context: &Context<'_>) -> Result<Choice
             bail!("interrupted");
         }
         let plan = plan(points[i].0, points[i].1);
-        let mut errors = Vec::new();
+        let mut all = Vec::new();
         for (train, folds) in trains.iter().zip(&folds) {
-            errors.extend(cross_validate(&plan, train, folds, &inner)?.iter().map(|fold| fold.error));
+            all.extend(errors(&plan, train, folds, &inner)?);
         }
-        Ok(mean(&errors))
+        Ok(mean(&all))
     });
     let mut best: Option<Choice> = None;
     // In the order of the grid, smallest C and gamma first: a later point must be strictly better.

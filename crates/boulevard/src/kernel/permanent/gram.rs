@@ -121,19 +121,17 @@ pub fn log_set_kernel(kernel: &Kernel, a: &Matrix<'_>, b: Option<&Matrix<'_>>, k
 
 /// `ln k(x, z)`, without computing `k` where it is an exponential.
 fn logarithm(kernel: &Kernel, x: &[f64], z: &[f64]) -> Result<f64> {
-    let gamma = kernel.gamma().and_then(Gamma::value).unwrap_or(1.0);
-    let pairs = || x.iter().zip(z);
-    Ok(match kernel {
-        Kernel::Rbf { .. } => -gamma * pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>(),
-        Kernel::Laplacian { .. } => -gamma * pairs().map(|(a, b)| (a - b).abs()).sum::<f64>(),
-        other => {
-            let value = other.evaluate(x, z)?;
-            if value < 0.0 {
-                return Err(Error::data(format!("a kernel value of {value} has no logarithm")));
-            }
-            value.ln()
-        }
-    })
+    let form = kernel.form();
+    if form.log_is_linear
+        && let (Some(gamma), Some(argument)) = (form.gamma.and_then(Gamma::value), form.argument.of(x, z))
+    {
+        return Ok(-gamma * argument);
+    }
+    let value = kernel.evaluate(x, z)?;
+    if value < 0.0 {
+        return Err(Error::data(format!("a kernel value of {value} has no logarithm")));
+    }
+    Ok(value.ln())
 }
 
 /// The kernel with numbers for its parameters, and the number of sets on both sides.

@@ -49,10 +49,15 @@ pub const MAX_SET: usize = 16;
 /// How set kernels are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Normalization {
+    /// The mean over permutations.
+    ///
     /// The mean over permutations. (The paper's sum is `(K!)^2` times this, which only rescales C.)
     #[default]
     Mean,
+    /// That divided by the root of both sets' own values.
+    ///
     /// The mean divided by the root of both sets' own values: every set has length 1. More forgiving when gamma is too large.
     Cosine,
 }
@@ -98,11 +103,12 @@ pub(crate) fn rule(kernel: &Kernel, normalization: Normalization) -> (Rule, Kern
         Kernel::Poly { degree, gamma, coef0 } => {
             (Rule::Power { degree: *degree, coef0: *coef0 }, Kernel::Poly { degree: 1, gamma: *gamma, coef0: 0.0 })
         }
-        Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::ChiSquared { .. } | Kernel::Normalized { .. } | Kernel::Precomputed => {
-            (Rule::Permanent, kernel.clone())
-        }
         // The cosine does not change when base values are divided by their diagonals, and then products cannot leave the range of numbers.
-        _ if normalization == Normalization::Cosine => (Rule::Permanent, Kernel::Normalized { kernel: Box::new(kernel.clone()) }),
+        // The diagonals of new rows of a given matrix are not known.
+        Kernel::Precomputed => (Rule::Permanent, kernel.clone()),
+        _ if normalization == Normalization::Cosine && !kernel.form().unit_diagonal => {
+            (Rule::Permanent, Kernel::Normalized { kernel: Box::new(kernel.clone()) })
+        }
         _ => (Rule::Permanent, kernel.clone()),
     }
 }

@@ -12,7 +12,7 @@ use super::model::BoostedModel;
 use super::problems::Problems;
 use crate::check;
 use crate::data::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::observe::Context;
 use crate::svm::{ClassWeight, Learner, SolverSettings};
 
@@ -32,7 +32,10 @@ pub enum Sampling {
 /// Where the weights start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum InitialWeights {
+    /// Half of the mass for the rows with the label.
+    ///
     /// Carriers of a label and the others have half of the mass each.
     #[default]
     Balanced,
@@ -43,7 +46,10 @@ pub enum InitialWeights {
 /// Where a score becomes a yes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Thresholds {
+    /// Where F1 of held-out rows is best.
+    ///
     /// Where macro F1 of rows that were held out is largest.
     #[default]
     Tuned,
@@ -54,11 +60,12 @@ pub enum Thresholds {
 /// What a round contributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Voting {
     /// Its decision value.
     #[default]
     Soft,
-    /// The sign of its decision value (the paper).
+    /// Its sign (the paper).
     Hard,
 }
 
@@ -90,6 +97,18 @@ mod letter_n {
     }
 }
 
+/// From what users write: `n` or a number.
+impl std::str::FromStr for WeightScale {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "n" => Ok(Self::N),
+            number => check::number(number).map(Self::Value).ok_or_else(|| Error::data("expected `n` or a number")),
+        }
+    }
+}
+
 /// Rows that thresholds and the number of rounds are chosen on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -100,11 +119,25 @@ pub enum Validation {
     Share(f64),
 }
 
+/// From what users write: a number of folds, or a share such as 0.2.
+impl std::str::FromStr for Validation {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match (text.parse(), check::number(text)) {
+            (Ok(folds), _) => Ok(Self::Folds(folds)),
+            (_, Some(share)) => Ok(Self::Share(share)),
+            _ => Err(Error::data("expected a number of folds or a share such as 0.2")),
+        }
+    }
+}
+
 /// Whether a row that no label claims gets its best label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum AtLeastOne {
-    /// If every training row has a label.
+    /// If every training row has one.
     #[default]
     Auto,
     /// Yes.
@@ -269,6 +302,18 @@ impl Learner for BoostedSvc {
                 Err(check::complaint(OWNER, "validation", "a number of folds, or a share above 0 and at most 0.5", share))
             }
         }
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
+    }
+
+    fn no_search(&self) -> Option<&'static str> {
+        Some("chooses its widths and rounds itself: compare values of C by cross-validation")
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<BoostedModel> {

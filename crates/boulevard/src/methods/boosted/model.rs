@@ -1,18 +1,19 @@
 //! The fitted ensembles.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::assemble::sigmoids;
+use super::describe;
 use super::fits::fit_all;
 use super::held_out::contribution;
 use super::learner::BoostedSvc;
 use super::problems::Problems;
 use super::update::Verdict;
-use crate::data::{Categories, Dataset, LabelMatrix, Matrix};
+use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
-use crate::svm::{FitReport, KernelMachine, Model, Sigmoid, argmax, consistent};
-use crate::validation::Predictions;
+use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Rows, Sigmoid, argmax, codes, consistent, details};
 
 /// What a model answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,11 +160,6 @@ impl BoostedModel {
         self.labels.iter().map(|label| label.rounds.len()).max().unwrap_or(0)
     }
 
-    /// Support vectors of all machines, each row counted once per width.
-    pub fn support_vectors(&self) -> usize {
-        self.machines.iter().map(KernelMachine::len).sum()
-    }
-
     /// All machines' outputs, row-major each.
     fn outputs(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<Vec<f64>>> {
         self.check_input(x)?;
@@ -218,40 +214,62 @@ impl BoostedModel {
         scores
     }
 
-    /// Predictions from margins.
-    pub fn predictions(&self, margins: &[f64]) -> Result<Predictions> {
-        let labels = self.labels.len();
-        Ok(match self.kind {
-            Kind::TwoClasses => {
-                Predictions::Classes(Categories::new(margins.iter().map(|&m| u32::from(m > 0.0)).collect(), self.names.clone())?)
-            }
-            Kind::Classes => {
-                let codes = margins.chunks_exact(labels).map(|row| argmax(row) as u32).collect();
-                Predictions::Classes(Categories::new(codes, self.names.clone())?)
-            }
-            Kind::Labels => Predictions::Labels(LabelMatrix::new(margins.iter().map(|&m| m > 0.0).collect(), self.names.clone())?),
-        })
-    }
-
     /// Decision values after 1, 2, ... rounds, as [`Model::decision_values_in`] has them after the last. Thresholds are those of the
     /// whole ensemble.
     pub fn staged_decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<Vec<f64>>> {
         let outputs = self.outputs(x, context)?;
         Ok((1..=self.rounds().max(1)).map(|rounds| self.margins(self.scores(&outputs, x.rows(), rounds))).collect())
     }
+}
 
-    /// Probabilities, row-major: one column per class, or per label (the probability that the row carries it). Above one half exactly
-    /// where the label is predicted; the largest of classes is the predicted one.
-    ///
-    /// Fails if the model was not calibrated.
-    pub fn probabilities(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let Some(sigmoids) = &self.calibration else {
-            return Err(Error::data("this model has no probabilities: fit it with `calibrate`"));
-        };
-        let margins = self.decision_values_in(x, context)?;
+impl Model for BoostedModel {
+    type Prediction = Target;
+
+    fn report(&self) -> &FitReport {
+        &self.report
+    }
+
+    fn features(&self) -> usize {
+        self.features
+    }
+
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
+    }
+
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
+    }
+
+    fn answers(&self) -> Answers<'_> {
+        match self.kind {
+            Kind::TwoClasses | Kind::Classes => Answers::Classes(&self.names),
+            Kind::Labels => Answers::Labels(&self.names),
+        }
+    }
+
+    /// Margins: the weighted mean of the rounds' contributions minus the threshold. Two classes: one value, positive for the second.
+    /// Classes: one each, the largest wins. Labels: one each, positive ones are predicted.
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        let outputs = self.outputs(rows.x, context)?;
+        Ok(Decisions::plain(self.margins(self.scores(&outputs, rows.x.rows(), usize::MAX)), self.labels.len()))
+    }
+
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Target> {
+        let margins = &decisions.values;
+        Ok(match self.kind {
+            Kind::TwoClasses | Kind::Classes => Categories::new(codes(margins, self.labels.len()), self.names.clone())?.into(),
+            Kind::Labels => LabelMatrix::new(margins.iter().map(|&m| m > 0.0).collect(), self.names.clone())?.into(),
+        })
+    }
+
+    /// One column per class, or per label (the probability that the row carries it). Above one half exactly where the label is predicted;
+    /// the largest of classes is the predicted one.
+    fn probabilities_from(&self, decisions: &Decisions) -> Result<Option<Vec<f64>>> {
+        let Some(sigmoids) = &self.calibration else { return Ok(None) };
         let labels = self.labels.len();
-        let mut all = Vec::with_capacity(x.rows() * self.names.len());
-        for row in margins.chunks_exact(labels) {
+        let mut all = Vec::with_capacity(decisions.values.len() / labels * self.names.len());
+        for row in decisions.values.chunks_exact(labels) {
             let each = |(sigmoid, &margin): (&Sigmoid, &f64)| if margin.is_finite() { sigmoid.probability(margin) } else { 0.0 };
             let mut chances: Vec<f64> = sigmoids.iter().zip(row).map(each).collect();
             match self.kind {
@@ -274,11 +292,14 @@ impl BoostedModel {
                 })),
             }
         }
-        Ok(all)
+        Ok(Some(all))
     }
 
-    /// Fits probabilities to a model that was fitted without them; `data` is the table it learnt from.
-    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+    fn has_probabilities(&self) -> bool {
+        self.calibration.is_some()
+    }
+
+    fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         data.validate()?;
         self.check_input(&data.x)?;
         let settings = BoostedSvc { max_rounds: self.rounds().max(1), ..self.parameters.resolved() };
@@ -294,34 +315,17 @@ impl BoostedModel {
         self.calibration = Some(sigmoids(self, &problems, held));
         Ok(())
     }
-}
 
-impl Model for BoostedModel {
-    type Prediction = Predictions;
-
-    fn report(&self) -> &FitReport {
-        &self.report
+    fn facts(&self) -> Vec<Fact> {
+        describe::facts(self)
     }
 
-    fn features(&self) -> usize {
-        self.features
+    fn details(&self) -> Map<String, Value> {
+        let kernels: Vec<_> = self.machines.iter().map(|machine| &machine.kernel).collect();
+        details([("kernel", json!(kernels)), ("classes", json!(self.names)), ("ensembles", describe::ensembles(self))])
     }
 
-    /// Margins: the weighted mean of the rounds' contributions minus the threshold. Two classes: one value, positive for the second.
-    /// Classes: one each, the largest wins. Labels: one each, positive ones are predicted.
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let outputs = self.outputs(x, context)?;
-        Ok(self.margins(self.scores(&outputs, x.rows(), usize::MAX)))
-    }
-
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Predictions> {
-        self.predictions(&self.decision_values_in(x, context)?)
-    }
-
-    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        match (self.kind, &self.calibration) {
-            (Kind::Labels, _) | (_, None) => Ok(None),
-            _ => self.probabilities(x, context).map(Some),
-        }
+    fn kernel_machines(&self) -> Vec<&KernelMachine> {
+        self.machines.iter().collect()
     }
 }

@@ -4,7 +4,7 @@ use super::model::Kind;
 use crate::check;
 use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
-use crate::svm::{ClassWeight, class_factors};
+use crate::svm::{ClassWeight, class_factors, two_classes};
 
 /// The two-class problems of a data set, on its rows with weight.
 pub(super) struct Problems {
@@ -72,12 +72,8 @@ fn of_classes(classes: &Categories, weights: &[f64], class_weight: &ClassWeight)
     let names = classes.names().to_vec();
     let mut totals = vec![0.0; names.len()];
     classes.codes().iter().zip(weights).for_each(|(&code, weight)| totals[code as usize] += weight);
-    let present: Vec<usize> = (0..names.len()).filter(|&class| totals[class] > 0.0).collect();
-    if present.len() < 2 {
-        let only = present.first().map_or("none".to_owned(), |&class| format!("only `{}`", names[class]));
-        return Err(Error::data(format!("classification needs at least two classes, found {only}")));
-    }
-    let by_class = class_factors(class_weight, classes, &totals)?;
+    two_classes(&names, &totals)?;
+    let by_class = class_factors(class_weight, classes, &totals, "BoostedSvc")?;
     let factors: Vec<f64> = classes.codes().iter().map(|&code| by_class[code as usize]).collect();
     let against = |class: usize| classes.codes().iter().map(|&code| sign(code as usize == class)).collect::<Vec<f64>>();
     if names.len() == 2 {

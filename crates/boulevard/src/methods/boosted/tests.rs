@@ -9,7 +9,6 @@ use crate::metrics::multilabel::LabelConfusion;
 use crate::observe::{Context, Observer, Progress, StopReason};
 use crate::random::Random;
 use crate::svm::{ClassWeight, Learner, Model, SolverSettings};
-use crate::validation::Predictions;
 
 macro_rules! vectors {
     ($name:literal) => {
@@ -199,7 +198,7 @@ fn labels(data: &Dataset<'_>) -> LabelMatrix {
 }
 
 fn f1(model: &BoostedModel, data: &Dataset<'_>) -> f64 {
-    let Predictions::Labels(said) = model.predict(&data.x).unwrap() else { panic!("labels") };
+    let Target::Labels(said) = model.predict(&data.x).unwrap() else { panic!("labels") };
     LabelConfusion::new(&labels(data), &said, None).unwrap().macro_average().f1
 }
 
@@ -282,7 +281,7 @@ fn classes_two_and_more() {
     let three = Dataset::classes(two.x.clone(), Categories::from_names(&names));
     let model = short().fit(&three).unwrap();
     assert_eq!((model.kind, model.labels.len()), (Kind::Classes, 3));
-    let Predictions::Classes(said) = model.predict(&three.x).unwrap() else { panic!("classes") };
+    let Target::Classes(said) = model.predict(&three.x).unwrap() else { panic!("classes") };
     let right = said.codes().iter().zip(three.expect_classes().unwrap().codes()).filter(|(a, b)| a == b).count();
     assert!(right > 140, "{right}");
     // Probabilities agree with predictions for classes and labels.
@@ -357,7 +356,7 @@ fn labels_that_never_change_and_labels_with_one_carrier() {
         let model = settings.fit(&data).unwrap();
         let endings: Vec<Ending> = model.labels.iter().map(|label| label.ending).collect();
         assert_eq!((endings[1], endings[2]), (Ending::Never, Ending::Always));
-        let Predictions::Labels(said) = model.predict(&x).unwrap() else { panic!("labels") };
+        let Target::Labels(said) = model.predict(&x).unwrap() else { panic!("labels") };
         assert!(said.label(1).all(|on| !on) && said.label(2).all(|on| on));
         // One carrier cannot be held out: the threshold stays at zero.
         assert!(model.labels[3].threshold == 0.0 && !model.labels[3].rounds.is_empty());
@@ -372,7 +371,7 @@ fn labels_that_never_change_and_labels_with_one_carrier() {
     // Nothing at all to learn is an answer too.
     let model = short().fit(&with_labels(&x, &[&|_| false])).unwrap();
     assert_eq!((model.rounds(), model.labels[0].ending), (0, Ending::Never));
-    let Predictions::Labels(said) = model.predict(&x).unwrap() else { panic!("labels") };
+    let Target::Labels(said) = model.predict(&x).unwrap() else { panic!("labels") };
     assert!(said.label(0).all(|on| !on));
 }
 
@@ -395,7 +394,7 @@ fn rows_get_a_label_where_every_training_row_has_one() {
     let far = Matrix::from_rows(&[[50.0, 50.0], [-40.0, 0.0]]).unwrap();
     let auto = short().fit(&data).unwrap();
     assert!(auto.at_least_one);
-    let Predictions::Labels(said) = auto.predict(&far).unwrap() else { panic!("labels") };
+    let Target::Labels(said) = auto.predict(&far).unwrap() else { panic!("labels") };
     assert!((0..2).all(|row| said.row(row).iter().any(|&on| on)));
     assert!(!BoostedSvc { at_least_one: AtLeastOne::Never, ..short() }.fit(&data).unwrap().at_least_one);
     // With rows that have none, none is an answer.
@@ -440,7 +439,7 @@ fn a_stopped_fit_is_a_usable_model() {
         let observer = Impatient(looks.into());
         let context = Context::single().with_observer(&observer);
         let model = short().fit_in(&data, &context).unwrap();
-        assert_eq!(model.predict(&data.x).unwrap().len(), 200);
+        assert_eq!(model.predict(&data.x).unwrap().count(), Some(200));
         assert!(model.report.stop == StopReason::Interrupted || looks == 30, "{looks}");
     }
     let late = Context::single().with_time_limit(std::time::Duration::ZERO);

@@ -11,16 +11,24 @@ use serde::{Deserialize, Serialize};
 /// Which regularisation term gamma is solved for. The paper prints the second and third in different places; the first is that of the
 /// machine that is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum GammaRule {
+    /// |w|^2 / (2 C).
+    ///
     /// `|w|^2 / (2 C)`: the machine's objective divided by C.
     #[default]
     #[serde(rename = "w2/2C")]
+    #[cfg_attr(feature = "clap", value(name = "w2/2C"))]
     HalfSquare,
-    /// `|w| / C`.
+    /// |w| / C.
     #[serde(rename = "w/C")]
+    #[cfg_attr(feature = "clap", value(name = "w/C"))]
     Norm,
+    /// C |w|, as printed in the paper.
+    ///
     /// `C |w|`, as equation (5) prints it.
     #[serde(rename = "cw")]
+    #[cfg_attr(feature = "clap", value(name = "cw"))]
     Literal,
 }
 

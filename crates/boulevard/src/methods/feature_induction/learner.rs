@@ -13,11 +13,11 @@ use super::table::TrainingTable;
 use super::tree::{MOST_DEPTH, Output, TreeSettings};
 use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Multiclass, Penalty, SolverSettings, Svc};
+use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Model, Multiclass, Penalty, SolverSettings, Svc};
 
 /// How a tree sees the rows' weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,18 @@ pub enum Amount {
     Exactly(usize),
 }
 
+/// From what users write: a number or `auto`.
+impl std::str::FromStr for Amount {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            number => number.parse().map(Self::Exactly).map_err(|_| Error::data("expected a number or `auto`")),
+        }
+    }
+}
+
 /// How deep trees may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,6 +64,19 @@ pub enum Depth {
     Unlimited,
     /// This many levels of tests.
     AtMost(usize),
+}
+
+/// From what users write: a number, `none` or `auto`.
+impl std::str::FromStr for Depth {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::Unlimited),
+            number => number.parse().map(Self::AtMost).map_err(|_| Error::data("expected a number, `none` or `auto`")),
+        }
+    }
 }
 
 /// Settings that are used instead of the parameters'.
@@ -259,12 +284,28 @@ impl Learner for FeatureInduction {
         self.kernel.validate()
     }
 
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
+    }
+
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<FeatureInductionModel> {
         let start = Instant::now();
         self.validate()?;
         data.validate()?;
         let settings = self.resolved();
-        let classes = Classes::new(data, &settings.class_weight)?;
+        let classes = Classes::new(data, &settings.class_weight, "FeatureInduction")?;
         let names = data.expect_classes()?.names().to_vec();
         let table = TrainingTable::new(data, &classes, settings.seed, context)?;
         let outputs: Vec<usize> = if names.len() == 2 { vec![1] } else { (0..names.len()).collect() };

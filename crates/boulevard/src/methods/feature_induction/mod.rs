@@ -40,6 +40,7 @@
 //! ```
 
 mod auto;
+mod describe;
 pub mod gamma;
 mod learner;
 mod model;

@@ -1,6 +1,9 @@
 //! The fitted model: standardized columns, induced columns, and a machine over both.
 
+use serde_json::{Map, Value, json};
+
 use super::auto::{Choice, standardized};
+use super::describe;
 use super::learner::{ClassRun, FeatureInduction};
 use super::rounds::{Ending, Induced, Stage};
 use super::table::Standard;
@@ -9,7 +12,9 @@ use crate::error::{Error, Result};
 use crate::linalg;
 use crate::observe::Context;
 use crate::parallel;
-use crate::svm::{Calibration, FitReport, Learner, LinearMachine, Model, Outputs, SvcModel, argmax, calibrate, consistent};
+use crate::svm::{
+    Answers, Calibration, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Rows, SvcModel, details,
+};
 
 /// Rows that a thread takes at a time.
 const STRIDE: usize = 2048;
@@ -164,42 +169,9 @@ impl FeatureInductionModel {
         Ok(values)
     }
 
-    /// Class codes from decision values.
-    pub fn codes(&self, decisions: &[f64]) -> Vec<u32> {
-        if self.classes.len() == 2 {
-            return decisions.iter().map(|&v| u32::from(v > 0.0)).collect();
-        }
-        decisions.chunks_exact(self.classes.len()).map(|values| argmax(values) as u32).collect()
-    }
-
     /// The most features of any induction.
     pub fn most_features(&self) -> usize {
         self.inductions.iter().map(|induction| induction.features.len()).max().unwrap_or(0)
-    }
-
-    /// Outputs with the sign that calibration expects: positive for the first of two classes.
-    fn raw_values(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let mut values = self.decision_values_in(x, context)?;
-        if self.classes.len() == 2 {
-            values.iter_mut().for_each(|v| *v = -*v);
-        }
-        Ok(values)
-    }
-
-    /// Fits probabilities to a model that was fitted without them; `data` is the table it learnt from.
-    ///
-    /// The folds use the number of features and the depth that this model has: choosing anew in every fold would cost as much again.
-    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
-        data.validate()?;
-        self.check_input(&data.x)?;
-        if data.expect_classes()?.names() != self.classes {
-            return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
-        }
-        let plain = self.settled();
-        let outputs = if self.classes.len() == 2 { Outputs::Pairs } else { Outputs::Classes };
-        let raw = |model: &Self, x: &Matrix<'_>| model.raw_values(x, context);
-        self.calibration = Some(calibrate(&plain, data, self.parameters.seed, outputs, raw, context)?);
-        Ok(())
     }
 
     /// The parameters with the hold-out's choice (that of the class with the most features) in place of `auto`.
@@ -217,26 +189,27 @@ impl FeatureInductionModel {
         }
         plain
     }
+}
 
-    /// Class probabilities, row-major, one column per class; their largest is the predicted class. Fails if the model was not
-    /// calibrated.
-    pub fn probabilities(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let Some(calibration) = &self.calibration else {
-            return Err(Error::data("this model has no probabilities: fit it with `calibrate`"));
-        };
-        let mut raw = self.decision_values_in(x, context)?;
-        let predicted = self.codes(&raw);
-        let classes = self.classes.len();
-        if classes == 2 {
-            raw.iter_mut().for_each(|v| *v = -*v);
+impl Classifier for FeatureInductionModel {
+    fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    fn outputs(&self) -> Outputs {
+        Outputs::against_rest(self.classes.len())
+    }
+
+    fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
+    }
+
+    fn outputs_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        let z = self.transform(x, context)?;
+        match &self.machine {
+            Final::Linear(machine) => Ok(machine.evaluate(&z, context)),
+            Final::Kernel(svc) => svc.decision_values_in(&z, context),
         }
-        let mut result = Vec::with_capacity(predicted.len() * classes);
-        for (raw, &code) in raw.chunks_exact(self.inductions.len()).zip(&predicted) {
-            let mut row = calibration.probabilities(raw, classes, classes == 2);
-            consistent(&mut row, code as usize);
-            result.extend(row);
-        }
-        Ok(result)
     }
 }
 
@@ -251,21 +224,47 @@ impl Model for FeatureInductionModel {
         self.standard.center.len()
     }
 
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
+    }
+
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
+    }
+
+    fn answers(&self) -> Answers<'_> {
+        Answers::Classes(&self.classes)
+    }
+
     /// Two classes: one value, positive for the second. More: one value per class, the largest of which is the prediction.
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let z = self.transform(x, context)?;
-        match &self.machine {
-            Final::Linear(machine) => Ok(machine.evaluate(&z, context)),
-            Final::Kernel(svc) => svc.decision_values_in(&z, context),
-        }
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        self.class_decisions(rows.x, context)
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Categories> {
-        Categories::new(self.codes(&self.decision_values_in(x, context)?), self.classes.clone())
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Categories> {
+        self.categories(decisions)
     }
 
-    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        self.calibration.as_ref().map(|_| self.probabilities(x, context)).transpose()
+    fn probabilities_from(&self, decisions: &Decisions) -> Result<Option<Vec<f64>>> {
+        Ok(self.class_probabilities(decisions))
+    }
+
+    fn has_probabilities(&self) -> bool {
+        self.calibration.is_some()
+    }
+
+    /// The folds use the number of features and the depth that this model has: choosing anew in every fold would cost as much again.
+    fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        self.calibration = Some(self.fit_calibration(&self.settled(), data, self.parameters.seed, context)?);
+        Ok(())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        describe::facts(self)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([("kernel", json!(self.parameters.kernel)), ("classes", json!(self.classes)), ("induced", describe::induced(self))])
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check;
 use crate::error::{Error, Result};
-use crate::svm::argmax;
+use crate::svm::{argmax, tie_break};
 
 /// What single samples say, and how it is added up.
 ///
@@ -106,7 +106,7 @@ pub fn majority(codes: &[u32], values: &[f64], classes: usize) -> Vec<f64> {
         .map(|class| {
             let votes = codes.iter().filter(|&&code| code as usize == class).count() as f64;
             let sum = sorted_sum(values.iter().skip(class).step_by(classes).copied());
-            votes + sum / (3.0 * (sum.abs() + 1.0))
+            votes + tie_break(sum)
         })
         .collect()
 }

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::model::MultiSampleModel;
-use super::sets::{Sets, Tuples};
+use super::tuples::Tuples;
 use crate::check;
 use crate::data::Dataset;
+use crate::data::Sets;
 use crate::error::Result;
 use crate::observe::Context;
 

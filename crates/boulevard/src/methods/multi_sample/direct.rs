@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::learner::MultiSample;
-use super::sets::{Sets, Tuples};
 use super::source::{BaseKernel, TupleKernel};
-use crate::data::Matrix;
-use crate::error::Result;
+use super::tuples::Tuples;
+use crate::data::{Matrix, Sets};
+use crate::error::{Error, Result};
 use crate::kernel::permanent::{self, Base, BaseGram, Normalization, SetRows};
 use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
 use crate::solver::Solver;
-use crate::svm::{Calibration, FitReport, Multiclass, Penalty, Svc, argmax, pairs, votes};
+use crate::svm::{Calibration, FitReport, Multiclass, Outputs, Penalty, Svc, codes, pairs};
 
 /// Sets judged by one thread at a time.
 const CHUNK: usize = 512;
@@ -148,6 +148,12 @@ pub(super) fn solve_path(
 }
 
 impl TupleFit {
+    /// The class that each row of outputs decides for.
+    pub(super) fn winners(&self, outputs: Vec<f64>, classes: usize) -> Vec<u32> {
+        let decisions = stand_for(self.pairwise).decisions(outputs, classes);
+        codes(&decisions.values, decisions.columns)
+    }
+
     /// The tuples with a coefficient that is not zero.
     fn support(&self, n: usize) -> Vec<usize> {
         (0..n).filter(|&tuple| self.coefficients.iter().skip(tuple).step_by(n.max(1)).any(|&b| b != 0.0)).collect()
@@ -211,6 +217,15 @@ impl TupleFit {
 }
 
 impl SetMachine {
+    /// What its outputs stand for.
+    pub(super) fn stand_for(&self) -> Outputs {
+        stand_for(self.pairwise)
+    }
+
+    pub(super) fn no_probabilities(&self) -> Error {
+        Error::data(format!("the machine for sets of {} has no probabilities: fit it with `calibrate`", self.size))
+    }
+
     /// Number of support sets.
     pub fn len(&self) -> usize {
         self.sets.len() / self.size
@@ -279,20 +294,8 @@ impl SetMachine {
     }
 }
 
-/// The class each row of outputs votes for.
-pub(super) fn winners(raw: &[f64], classes: usize, pairwise: bool) -> Vec<u32> {
-    let outputs = if pairwise { classes * (classes - 1) / 2 } else { classes };
-    let mut values = vec![0.0; classes];
-    raw.chunks_exact(outputs)
-        .map(|raw| match (classes, pairwise) {
-            (2, _) => u32::from(-raw[0] > 0.0),
-            (_, false) => argmax(raw) as u32,
-            (_, true) => {
-                votes(raw, classes, &mut values);
-                argmax(&values) as u32
-            }
-        })
-        .collect()
+fn stand_for(pairwise: bool) -> Outputs {
+    if pairwise { Outputs::Pairs } else { Outputs::Classes }
 }
 
 /// Weighted sums of kernel rows plus intercepts, one row of outputs per column of the kernel.

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::consensus::check_priors;
 use super::direct::{self, SetMachine};
 use super::model::MultiSampleModel;
-use super::sets::{Sets, Tuples};
 use super::source::BaseKernel;
+use super::tuples::Tuples;
 use crate::check;
+use crate::data::Sets;
 use crate::data::split::{self, Split};
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
@@ -17,8 +18,8 @@ use crate::kernel::Kernel;
 use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
 use crate::observe::{Context, StopReason};
 use crate::svm::{
-    Calibration, ClassWeight, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel, class_factors,
-    fit_sigmoids, held_out_values,
+    Calibration, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel,
+    class_factors, fit_sigmoids, held_out_values,
 };
 
 /// Folds of the calibration.
@@ -29,12 +30,19 @@ const MOST_ORDERED: usize = 4;
 /// How K samples become one decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
+    /// One machine on whole sets.
+    ///
     /// One machine on sets (ESVM): sees what samples say together.
     #[default]
     Direct,
+    /// Posteriors of single samples multiplied.
+    ///
     /// Posteriors of single samples multiplied, in log space and with priors (SVM^K).
     Consensus,
+    /// The majority of hard decisions.
+    ///
     /// The majority of hard decisions (HSVM^K).
     Vote,
 }
@@ -42,10 +50,13 @@ pub enum Method {
 /// What a direct classifier does with sets of another size than it was fitted for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OtherSizes {
     /// Consensus of single samples.
     #[default]
     Consensus,
+    /// A machine for every size from 2 up to the one asked for.
+    ///
     /// A machine of its own for every smaller size from 2 on; consensus for single samples and for larger sets.
     Family,
 }
@@ -159,7 +170,7 @@ impl MultiSample {
         if totals.len() < 2 {
             return Err(Error::data(format!("classification needs at least two classes, found only `{}`", classes.names()[0])));
         }
-        let factors = class_factors(&self.class_weight, classes, &totals)?;
+        let factors = class_factors(&self.class_weight, classes, &totals, "MultiSample")?;
         let counted: Vec<f64> = totals.iter().zip(&factors).map(|(total, factor)| total * factor).collect();
         let sum: f64 = counted.iter().sum();
         // Weights may be so uneven that a share is 1 after rounding; evidence needs both sides.
@@ -272,7 +283,7 @@ impl MultiSample {
         // Folds of rows as they come: where rows repeat (a few patterns only), leaving out a pattern whole would turn its evidence round.
         let folds = self.folds(data, FOLDS.min(data.len()), self.seed).unwrap_or_default();
         let outputs = self.outputs(training.factors.len());
-        let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
+        let raw = |model: &SvcModel, x: &Matrix<'_>| model.outputs_in(x, context);
         let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
         // Class weights count as more samples, here as in the machine: otherwise the sigmoid would take them back.
         let weights: Vec<f64> =
@@ -280,7 +291,7 @@ impl MultiSample {
         let mut sigmoids = fit_sigmoids(classes, Some(&weights), &values, outputs);
         let width = sigmoids.len();
         if self.platt_guard && sigmoids.iter().any(|sigmoid| sigmoid.a > 0.0) {
-            let raw = single.raw_values(&data.x, context)?;
+            let raw = single.outputs_in(&data.x, context)?;
             let again = fit_sigmoids(classes, Some(&weights), &raw, outputs);
             for (output, (sigmoid, again)) in sigmoids.iter_mut().zip(again).enumerate().filter(|(_, (sigmoid, _))| sigmoid.a > 0.0) {
                 *sigmoid = again;
@@ -419,12 +430,20 @@ impl Learner for MultiSample {
         }
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<MultiSampleModel> {

@@ -62,12 +62,13 @@
 
 mod consensus;
 mod curve;
+mod describe;
 mod direct;
 mod learner;
 mod model;
 mod search;
-mod sets;
 mod source;
+mod tuples;
 
 pub use consensus::{Consensus, Sequential, Standing, majority, softmax};
 pub use curve::{CurvePoint, samples_until};
@@ -75,4 +76,6 @@ pub use direct::SetMachine;
 pub use learner::{Method, MultiSample, OtherSizes};
 pub use model::MultiSampleModel;
 pub use search::{FoldTuples, SetPoint, SetSearch, best_point};
-pub use sets::{Sets, Tuples};
+pub use tuples::Tuples;
+
+pub use crate::data::Sets;

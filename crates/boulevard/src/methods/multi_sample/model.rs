@@ -1,13 +1,18 @@
 //! The fitted model: decisions, probabilities, contributions and sequential tests.
 
+use serde_json::{Map, Value, json};
+
 use super::consensus::{Consensus, Sequential, expected_samples, majority, softmax};
+use super::describe;
 use super::direct::SetMachine;
 use super::learner::{Method, MultiSample};
-use super::sets::Sets;
-use crate::data::{Categories, Matrix};
-use crate::error::{Error, Result};
+use crate::data::{Categories, Dataset, Matrix, Sets};
+use crate::error::Result;
 use crate::observe::Context;
-use crate::svm::{FitReport, Layout, Model, SvcModel, argmax, consistent, couple, pairs, votes};
+use crate::svm::{
+    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Rows, SvcModel, argmax, consistent, couple, details,
+    pairs,
+};
 
 /// A fitted classifier of sets.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +75,14 @@ impl MultiSampleModel {
 
     /// Scores of single samples, one row per sample and one column per class: log posteriors up to a shift per sample.
     pub fn scores(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let raw = self.single.raw_values(x, context)?;
+        let raw = self.single.outputs_in(x, context)?;
         Ok(raw.chunks_exact(self.single.machine.outputs()).flat_map(|raw| sample_scores(&self.single, raw)).collect())
+    }
+
+    /// The direct machine that would judge sets of this size but has no probabilities.
+    fn uncalibrated(&self, size: usize) -> Option<&SetMachine> {
+        let direct = self.parameters.method == Method::Direct;
+        self.machine(size).filter(|machine| direct && machine.calibration.is_none())
     }
 
     fn width(&self) -> usize {
@@ -146,22 +157,15 @@ impl MultiSampleModel {
     ) -> Result<()> {
         let (classes, width) = (self.classes.len(), self.width());
         let raw = machine.evaluate(x, sets, chosen, self.parameters.normalization, self.parameters.symmetric, context)?;
-        for (&set, raw) in chosen.iter().zip(raw.chunks_exact(machine.outputs())) {
+        let (outputs, count) = (machine.stand_for(), machine.outputs());
+        let decisions = outputs.decisions(raw, classes);
+        for (place, &set) in chosen.iter().enumerate() {
             let values = &mut judgement.decisions[set * width..(set + 1) * width];
-            match (classes, machine.pairwise) {
-                (2, _) => values[0] = -raw[0],
-                (_, true) => votes(raw, classes, values),
-                (_, false) => values.copy_from_slice(raw),
-            }
+            values.copy_from_slice(&decisions.values[place * width..(place + 1) * width]);
             if probabilities {
-                let Some(calibration) = &machine.calibration else {
-                    return Err(Error::data(format!(
-                        "the machine for sets of {} has no probabilities: fit it with `calibrate`",
-                        machine.size
-                    )));
-                };
-                let mut row = calibration.probabilities(raw, classes, machine.pairwise);
-                consistent(&mut row, self.code(values) as usize);
+                let calibration = machine.calibration.as_ref().ok_or_else(|| machine.no_probabilities())?;
+                let raw = &decisions.outputs()[place * count..(place + 1) * count];
+                let row = outputs.probabilities(calibration, raw, classes, self.code(values) as usize);
                 judgement.probabilities[set * classes..(set + 1) * classes].copy_from_slice(&row);
             }
         }
@@ -179,14 +183,14 @@ impl MultiSampleModel {
         context: &Context<'_>,
     ) -> Result<()> {
         let (classes, width) = (self.classes.len(), self.width());
-        let raw = self.single.raw_values(x, context)?;
+        let judged = self.single.class_decisions(x, context)?;
         let outputs = self.single.machine.outputs();
-        let scores: Vec<f64> = raw.chunks_exact(outputs).flat_map(|raw| sample_scores(&self.single, raw)).collect();
+        let scores: Vec<f64> = judged.outputs().chunks_exact(outputs).flat_map(|raw| sample_scores(&self.single, raw)).collect();
         let consensus = self.consensus()?;
         let vote = self.parameters.method == Method::Vote;
         let samples = if vote {
-            let decisions = self.single.decisions_from_raw(&raw);
-            let codes = self.single.codes_from_decisions(&decisions);
+            let decisions = judged.values;
+            let codes = self.single.codes(&decisions);
             // Two classes: the one value speaks for the second, its negative for the first.
             let values: Vec<f64> = if classes == 2 { decisions.iter().flat_map(|&f| [-f, f]).collect() } else { decisions };
             Some((codes, values))
@@ -231,7 +235,7 @@ impl MultiSampleModel {
         let (classes, width) = (self.classes.len(), self.width());
         let scores = self.scores(x, context)?;
         let singles = self.single.decision_values_in(x, context)?;
-        let codes = self.single.codes_from_decisions(&singles);
+        let codes = self.single.codes(&singles);
         let mut result = Vec::new();
         for set in 0..sets.len() {
             let (rows, k) = (sets.rows(set), sets.size(set));
@@ -309,17 +313,67 @@ impl Model for MultiSampleModel {
         self.single.machine.features
     }
 
-    /// Every row is a set of its own.
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.set_decisions(x, &Sets::singles(x.rows()), context)
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Categories> {
-        self.predict_sets(x, &Sets::singles(x.rows()), context)
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
     }
 
-    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        let uncalibrated = self.machine(1).is_some_and(|machine| machine.calibration.is_none());
-        if uncalibrated { Ok(None) } else { self.set_probabilities(x, &Sets::singles(x.rows()), context).map(Some) }
+    fn answers(&self) -> Answers<'_> {
+        Answers::Classes(&self.classes)
+    }
+
+    /// One decision per set; without sets every row is one of its own.
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        let singles = if rows.sets.is_none() { Some(Sets::singles(rows.x.rows())) } else { None };
+        let sets = rows.sets.or(singles.as_ref()).expect("one of both");
+        // Evidence is not in the decision values of votes: probabilities are made on the way, where every machine has them.
+        let calibrated = (0..sets.len()).all(|set| self.uncalibrated(sets.size(set)).is_none());
+        let judgement = self.judge(rows.x, sets, calibrated, context)?;
+        Ok(Decisions { values: judgement.decisions, columns: self.width(), behind: calibrated.then_some(judgement.probabilities) })
+    }
+
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Categories> {
+        Categories::new(self.codes_from_decisions(&decisions.values), self.classes.clone())
+    }
+
+    fn probabilities_from(&self, decisions: &Decisions) -> Result<Option<Vec<f64>>> {
+        match (&decisions.behind, self.machines.iter().find(|machine| machine.calibration.is_none())) {
+            (Some(probabilities), _) => Ok(Some(probabilities.clone())),
+            (None, Some(machine)) => Err(machine.no_probabilities()),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Sets that are not judged directly always have probabilities: consensus needs them.
+    fn has_probabilities(&self) -> bool {
+        self.machines.iter().all(|machine| machine.calibration.is_some())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        describe::facts(self)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([("kernel", json!(self.single.machine.kernel)), ("classes", json!(self.classes))])
+    }
+
+    fn kernel_machines(&self) -> Vec<&KernelMachine> {
+        vec![&self.single.machine]
+    }
+
+    /// Support sets of all direct machines, or support vectors of the machine of single samples if that has more.
+    fn support_vectors(&self) -> usize {
+        self.machines.iter().map(SetMachine::len).sum::<usize>().max(self.single.machine.len())
+    }
+
+    fn judged_sets(&self, data: &Dataset<'_>) -> Result<Option<Sets>> {
+        Sets::for_judging(data, self.parameters.n_samples_per_decision, self.parameters.seed).map(Some)
+    }
+
+    fn decides_sets(&self) -> bool {
+        true
     }
 }

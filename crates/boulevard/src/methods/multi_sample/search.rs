@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::direct;
 use super::learner::{Method, MultiSample};
-use super::sets::{Sets, Tuples};
 use super::source::BaseKernel;
+use super::tuples::Tuples;
 use crate::check;
+use crate::data::Sets;
 use crate::data::{Categories, Dataset};
 use crate::error::{Error, Result};
 use crate::kernel::permanent::{ranks, sort_members};
@@ -130,7 +131,7 @@ impl MultiSample {
         let base = BaseKernel::new(&kernel, self.normalization, self.symmetric, &data.x, context)?;
         let fits = direct::solve_path(self, &base, &fold.train, &training.factors, &training.weights, cs, context)?;
         let judge = base.judge_block(&fold.train, &fold.test)?;
-        Ok(fits.iter().map(|fit| share(&direct::winners(&fit.weigh_block(&judge), training.factors.len(), fit.pairwise))).collect())
+        Ok(fits.iter().map(|fit| share(&fit.winners(fit.weigh_block(&judge), training.factors.len()))).collect())
     }
 
     /// Votes and consensus: an ordinary fit on the rows of the training tuples.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::sets::Tuples;
+use super::tuples::Tuples;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::permanent::{self, Base, BaseGram, Normalization, Rule, SetRows};

@@ -28,6 +28,7 @@ const STEPS: u64 = 1000;
 /// What is switched on or off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Select {
     /// Input features.
     #[default]
@@ -245,6 +246,14 @@ impl Learner for MultiTaskSelection {
             }
         }
         Ok(())
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<MultiTaskSelectionModel> {

@@ -62,6 +62,7 @@
 //!
 //! Reference: T. Jebara, Multi-task feature and kernel selection for SVMs, ICML 2004.
 
+mod describe;
 mod learner;
 mod model;
 mod problem;

@@ -1,16 +1,21 @@
 //! The fitted model: switches, weights, and decisions of every task.
 
+use serde_json::{Map, Value, json};
+
+use super::describe;
 use super::learner::{MultiTaskSelection, Select};
 use super::problem::Certificate;
 use super::problem::tasks::{Outputs, TaskSet};
-use super::problem::training::{Training, in_words};
-use crate::data::{Categories, LabelMatrix, Matrix};
+use super::problem::training::Training;
+use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::linalg::dot;
 use crate::observe::Context;
-use crate::svm::{Calibration, FitReport, KernelMachine, Layout, Model, Sigmoid, argmax, consistent};
-use crate::validation::Predictions;
+use crate::svm::{
+    Answers, Calibration, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Rows, Sigmoid, argmax, codes, consistent, details,
+};
+use crate::words::listed;
 
 /// Folds behind a calibration.
 const FOLDS: usize = 5;
@@ -116,7 +121,7 @@ impl MultiTaskSelectionModel {
     /// The name of a group: a feature's, or the kernel in words.
     pub fn group_name(&self, group: usize) -> String {
         match (self.kernels.get(group), &self.feature_names) {
-            (Some(kernel), _) => in_words(kernel),
+            (Some(kernel), _) => kernel.in_brief(),
             (None, Some(names)) => names[group].clone(),
             (None, None) => format!("x{}", group + 1),
         }
@@ -160,55 +165,18 @@ impl MultiTaskSelectionModel {
         values
     }
 
-    /// Predictions where row `i` belongs to task `tasks[i]`, for models of tasks with rows of their own.
-    pub fn predict_tasks(&self, x: &Matrix<'_>, tasks: &[usize], context: &Context<'_>) -> Result<Predictions> {
-        let Outputs::Tasks { classes, .. } = &self.outputs else {
-            return Err(Error::data("this model has no tasks with rows of their own: predict without naming tasks"));
-        };
+    /// The value of every row's own task, from the values of all tasks.
+    fn own_values(&self, x: &Matrix<'_>, tasks: &Categories, names: &[String], context: &Context<'_>) -> Result<Vec<f64>> {
         if tasks.len() != x.rows() {
             return Err(Error::shape("tasks, one per row", x.rows(), tasks.len()));
         }
-        let mut values = vec![0.0; x.rows()];
-        for task in 0..=tasks.iter().copied().max().unwrap_or(0) {
-            let rows: Vec<usize> = (0..tasks.len()).filter(|&row| tasks[row] == task).collect();
-            if rows.is_empty() {
-                continue;
-            }
-            for (row, value) in rows.iter().zip(self.task_values(&x.select(&rows), task, context)?) {
-                values[*row] = value;
-            }
-        }
-        Ok(match classes {
-            Some(names) => Categories::new(values.iter().map(|&f| u32::from(f > 0.0)).collect(), names.to_vec())?.into(),
-            None => values.into(),
-        })
-    }
-
-    /// Predictions from the decision values of all tasks, row-major.
-    pub fn predictions_from(&self, values: &[f64]) -> Result<Predictions> {
-        Ok(match &self.outputs {
-            Outputs::Classes(names) => Categories::new(self.codes_from(values), names.clone())?.into(),
-            Outputs::Labels(names) => LabelMatrix::new(values.iter().map(|&f| f > 0.0).collect(), names.clone())?.into(),
-            Outputs::Real(1) => values.to_vec().into(),
-            Outputs::Tasks { names, classes: Some(classes) } if names.len() == 1 => {
-                Categories::new(values.iter().map(|&f| u32::from(f > 0.0)).collect(), classes.to_vec())?.into()
-            }
-            Outputs::Tasks { names, classes: None } if names.len() == 1 => values.to_vec().into(),
-            Outputs::Real(count) => {
-                return Err(Error::data(format!("this model predicts {count} numbers per row: ask for its decision values")));
-            }
-            Outputs::Tasks { names, .. } => {
-                return Err(Error::data(format!("this model has {} tasks: say for every row which one it belongs to", names.len())));
-            }
-        })
-    }
-
-    /// Class codes from the decision values of all tasks, row-major: the sign for two classes, the largest for more.
-    pub fn codes_from(&self, values: &[f64]) -> Vec<u32> {
-        if self.tasks() == 1 {
-            return values.iter().map(|&f| u32::from(f > 0.0)).collect();
-        }
-        values.chunks_exact(self.tasks()).map(|values| argmax(values) as u32).collect()
+        let place = |name: &String| {
+            let unknown = || Error::data(format!("task `{name}` is unknown; the model's are {}", listed(names)));
+            names.iter().position(|known| known == name).ok_or_else(unknown)
+        };
+        let all = self.values(x, context)?;
+        let own = |(row, &code): (usize, &u32)| Ok(all[row * self.tasks() + place(&tasks.names()[code as usize])?]);
+        tasks.codes().iter().enumerate().map(own).collect()
     }
 
     /// Fits probabilities: a sigmoid per task on cross-validated decisions.
@@ -243,35 +211,21 @@ impl MultiTaskSelectionModel {
         Ok(())
     }
 
-    /// Probabilities from decision values of all tasks, row-major: one column per class (their largest is the prediction), or the
-    /// probability of each label.
-    pub fn probabilities_from(&self, values: &[f64]) -> Result<Vec<f64>> {
-        let Some(calibration) = &self.calibration else {
-            return Err(Error::data("this model has no probabilities: fit it with `calibrate`"));
-        };
-        let tasks = self.tasks();
-        let single = |f: f64, task: usize| {
-            // A sigmoid may cross one half elsewhere than the decision: then both classes meet there.
-            let p = calibration.sigmoids[task].probability(f);
-            let mut pair = [1.0 - p, p];
-            consistent(&mut pair, usize::from(f > 0.0));
-            pair
-        };
-        Ok(match &self.outputs {
-            Outputs::Classes(names) if names.len() > 2 => values
-                .chunks_exact(tasks)
-                .flat_map(|raw| {
-                    let mut row = calibration.probabilities(raw, tasks, false);
-                    consistent(&mut row, argmax(raw));
-                    row
-                })
-                .collect(),
-            Outputs::Classes(_) => values.iter().flat_map(|&f| single(f, 0)).collect(),
-            _ => {
-                let of = |(m, &f): (usize, &f64)| label_probability(&calibration.sigmoids[m], f);
-                values.chunks_exact(tasks).flat_map(|row| row.iter().enumerate().map(of)).collect()
-            }
-        })
+    /// The values of all tasks, row-major.
+    fn values(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.check_input(x)?;
+        if self.kernels.is_empty() {
+            return Ok(self.linear(x, 0..self.tasks()));
+        }
+        if self.machines.len() == 1 {
+            return self.machines[0].evaluate(x, context);
+        }
+        let mut values = vec![0.0; x.rows() * self.tasks()];
+        for (m, machine) in self.machines.iter().enumerate() {
+            let own = machine.evaluate(x, context)?;
+            values.iter_mut().skip(m).step_by(self.tasks()).zip(own).for_each(|(to, value)| *to = value);
+        }
+        Ok(values)
     }
 }
 
@@ -318,7 +272,7 @@ fn machine(
 }
 
 impl Model for MultiTaskSelectionModel {
-    type Prediction = Predictions;
+    type Prediction = Target;
 
     fn report(&self) -> &FitReport {
         &self.report
@@ -328,31 +282,113 @@ impl Model for MultiTaskSelectionModel {
         self.features
     }
 
-    /// One value per task.
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.check_input(x)?;
-        if self.kernels.is_empty() {
-            return Ok(self.linear(x, 0..self.tasks()));
-        }
-        if self.machines.len() == 1 {
-            return self.machines[0].evaluate(x, context);
-        }
-        let mut values = vec![0.0; x.rows() * self.tasks()];
-        for (m, machine) in self.machines.iter().enumerate() {
-            let own = machine.evaluate(x, context)?;
-            values.iter_mut().skip(m).step_by(self.tasks()).zip(own).for_each(|(to, value)| *to = value);
-        }
-        Ok(values)
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Predictions> {
-        self.predictions_from(&self.decision_values_in(x, context)?)
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
     }
 
-    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        match (&self.calibration, &self.outputs) {
-            (Some(_), Outputs::Classes(_)) => Ok(Some(self.probabilities_from(&self.decision_values_in(x, context)?)?)),
-            _ => Ok(None),
+    fn answers(&self) -> Answers<'_> {
+        match &self.outputs {
+            Outputs::Classes(names) => Answers::Classes(names),
+            Outputs::Labels(names) => Answers::Labels(names),
+            Outputs::Real(count) => Answers::Numbers(*count),
+            Outputs::Tasks { names, classes } => Answers::Tasks { names, classes: classes.as_ref() },
         }
+    }
+
+    fn decision_names(&self) -> Vec<String> {
+        match &self.outputs {
+            Outputs::Tasks { names, .. } if names.len() > 1 => self.answers().decision_names(),
+            outputs => (0..self.tasks()).map(|task| format!("decision:{}", outputs.name(task))).collect(),
+        }
+    }
+
+    /// One value per task; where tasks have rows of their own and rows say which is theirs, the value of that task.
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        match (&self.outputs, rows.tasks) {
+            (Outputs::Tasks { names, .. }, Some(tasks)) => Ok(Decisions::plain(self.own_values(rows.x, tasks, names, context)?, 1)),
+            _ => Ok(Decisions::plain(self.values(rows.x, context)?, self.tasks())),
+        }
+    }
+
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Target> {
+        let values = &decisions.values;
+        Ok(match &self.outputs {
+            Outputs::Classes(names) => Categories::new(codes(values, self.tasks()), names.clone())?.into(),
+            Outputs::Labels(names) => LabelMatrix::new(values.iter().map(|&f| f > 0.0).collect(), names.clone())?.into(),
+            Outputs::Real(1) => values.clone().into(),
+            Outputs::Real(count) => {
+                return Err(Error::data(format!("this model predicts {count} numbers per row: ask for its decision values")));
+            }
+            Outputs::Tasks { names, .. } if decisions.columns > 1 => {
+                return Err(Error::data(format!("this model has {} tasks: say for every row which one it belongs to", names.len())));
+            }
+            Outputs::Tasks { classes: Some(classes), .. } => Categories::new(codes(values, 1), classes.to_vec())?.into(),
+            Outputs::Tasks { classes: None, .. } => values.clone().into(),
+        })
+    }
+
+    /// One column per class, or the probability of each label or task.
+    fn probabilities_from(&self, decisions: &Decisions) -> Result<Option<Vec<f64>>> {
+        let Some(calibration) = &self.calibration else { return Ok(None) };
+        if decisions.columns != self.tasks() {
+            return Err(Error::data("probabilities of tasks with rows of their own are asked for all tasks at once"));
+        }
+        let tasks = self.tasks();
+        let single = |f: f64, task: usize| {
+            // A sigmoid may cross one half elsewhere than the decision: then both classes meet there.
+            let p = calibration.sigmoids[task].probability(f);
+            let mut pair = [1.0 - p, p];
+            consistent(&mut pair, usize::from(f > 0.0));
+            pair
+        };
+        let values = &decisions.values;
+        Ok(Some(match &self.outputs {
+            Outputs::Classes(names) if names.len() > 2 => values
+                .chunks_exact(tasks)
+                .flat_map(|raw| {
+                    let mut row = calibration.probabilities(raw, tasks, false);
+                    consistent(&mut row, argmax(raw));
+                    row
+                })
+                .collect(),
+            Outputs::Classes(_) => values.iter().flat_map(|&f| single(f, 0)).collect(),
+            _ => {
+                let of = |(m, &f): (usize, &f64)| label_probability(&calibration.sigmoids[m], f);
+                values.chunks_exact(tasks).flat_map(|row| row.iter().enumerate().map(of)).collect()
+            }
+        }))
+    }
+
+    fn has_probabilities(&self) -> bool {
+        self.calibration.is_some()
+    }
+
+    fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        self.calibrate(&TaskSet::from_dataset(data)?, context)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        describe::facts(self)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([("kernel", json!(self.kernels)), ("classes", json!(self.outputs))])
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn kernel_machines(&self) -> Vec<&KernelMachine> {
+        self.machines.iter().collect()
+    }
+
+    /// Rows that count in some task.
+    fn support_vectors(&self) -> usize {
+        self.coefficients.iter().flatten().filter(|value| **value != 0.0).count()
     }
 }

@@ -2,18 +2,18 @@
 
 use super::learner::ParetoSvc;
 use super::model::{ClassFront, ParetoModel};
-use crate::data::{Dataset, Matrix};
-use crate::error::{Error, Result};
+use crate::data::Dataset;
+use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::svm::{Learner, Outputs, SvcModel, calibrate};
+use crate::svm::{Learner, SvcModel};
 
 /// Learns the one point of a front that lies at a given position.
-struct AtPosition<'a> {
-    parameters: &'a ParetoSvc,
-    kernel: &'a Kernel,
+pub(super) struct AtPosition<'a> {
+    pub parameters: &'a ParetoSvc,
+    pub kernel: &'a Kernel,
     /// Per machine its class and its sum as a share of the largest.
-    position: Vec<(usize, f64)>,
+    pub position: Vec<(usize, f64)>,
 }
 
 impl Learner for AtPosition<'_> {
@@ -23,12 +23,8 @@ impl Learner for AtPosition<'_> {
         Ok(())
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.parameters.training_part(data, rows)
-    }
-
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.parameters.test_part(data, train, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.parameters.kernel)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {
@@ -58,21 +54,5 @@ impl ParetoModel {
             all
         };
         self.machines.iter().map(spread).collect()
-    }
-
-    /// Fits probabilities to the classifier; `data` is the table the model learnt from.
-    ///
-    /// Five folds, each solved at the picked position; Platt's sigmoid per output on the decisions of the rows left out. Probabilities
-    /// of an evolved point rest on exact points at the same sum.
-    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
-        data.validate()?;
-        if data.expect_classes()?.names() != self.classes || data.x.columns() != self.classifier.machine.features {
-            return Err(Error::data("probabilities must be fitted on the table the model learnt from: classes or columns differ"));
-        }
-        let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
-        let outputs = if self.classes.len() == 2 { Outputs::Pairs } else { Outputs::Classes };
-        let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
-        self.classifier.calibration = Some(calibrate(&learner, data, self.parameters.seed, outputs, raw, context)?);
-        Ok(())
     }
 }

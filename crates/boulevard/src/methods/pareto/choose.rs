@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::point::FrontPoint;
 use crate::check;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Which point becomes the classifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,20 @@ pub enum Pick {
     OneSe,
     /// This row of the table, the smallest sum first.
     Index(usize),
+}
+
+/// From what users write: `holdout`, `knee`, `one-se` or a row of the front.
+impl std::str::FromStr for Pick {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "holdout" => Ok(Self::Holdout),
+            "knee" => Ok(Self::Knee),
+            "one-se" => Ok(Self::OneSe),
+            row => row.parse().map(Self::Index).map_err(|_| Error::data("expected `holdout`, `knee`, `one-se` or a row of the front")),
+        }
+    }
 }
 
 /// Points worth a mark.

@@ -24,15 +24,20 @@ use crate::linalg;
 use crate::metrics::pareto::non_dominated_ranks;
 use crate::observe::{Context, StopReason};
 use crate::solver::{KernelSource, TableKernel};
-use crate::svm::{FitReport, Learner, SolverSettings, SvcModel};
+use crate::svm::{FitReport, Learner, Model, SolverSettings, SvcModel, two_classes};
 
 /// How the front is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Mode {
+    /// Exact points; restarts where the kernel is not positive semi-definite.
+    ///
     /// Exact slots; where the kernel is not positive semi-definite, restarts and mixtures look for better minima.
     #[default]
     Hybrid,
+    /// Exact points only.
+    ///
     /// Exact slots only: with such a kernel each is a local minimum.
     Exact,
     /// The paper's evolution.
@@ -363,15 +368,7 @@ impl ParetoSvc {
         if data.weights.is_some() {
             return Err(Error::data("ParetoSvc takes no sample weights: every row counts the same"));
         }
-        let present: Vec<usize> = classes.counts().iter().enumerate().filter(|(_, count)| **count > 0).map(|(class, _)| class).collect();
-        match present[..] {
-            [] => return Err(Error::data("classification needs at least two classes, found none")),
-            [only] => {
-                let name = &classes.names()[only];
-                return Err(Error::data(format!("classification needs at least two classes, found only one class: `{name}`")));
-            }
-            _ => {}
-        }
+        two_classes(classes.names(), &classes.counts().iter().map(|&count| count as f64).collect::<Vec<_>>())?;
         if data.len() < FEWEST_ROWS {
             return Err(Error::data(format!("ParetoSvc needs at least {FEWEST_ROWS} rows, found {}", data.len())));
         }
@@ -423,12 +420,20 @@ impl Learner for ParetoSvc {
         Ok(())
     }
 
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel.part_of(data, rows)
+    fn kernel(&self) -> Option<&Kernel> {
+        Some(&self.kernel)
     }
 
-    fn test_part(&self, data: &Dataset<'_>, train: &[usize], rows: &[usize]) -> Matrix<'static> {
-        self.kernel.new_rows_of(&data.x, train, rows)
+    fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        Some(&mut self.kernel)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
+    }
+
+    fn no_search(&self) -> Option<&'static str> {
+        Some("computes every C at once: compare kernels by cross-validation")
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<ParetoModel> {

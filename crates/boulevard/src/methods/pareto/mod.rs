@@ -58,6 +58,7 @@
 
 mod calibrate;
 mod choose;
+mod describe;
 mod evolve;
 mod exact;
 mod judge;

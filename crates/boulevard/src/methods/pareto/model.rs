@@ -1,14 +1,21 @@
 //! The fitted front: a table, a classifier for every row of it, and the one that was picked.
 
+use serde_json::{Map, Value, json};
+
+use super::calibrate::AtPosition;
 use super::choose::{Marks, marks};
+use super::describe;
 use super::learner::ParetoSvc;
 use super::point::FrontPoint;
-use crate::data::{Categories, Matrix};
+use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::metrics::pareto::hypervolume;
 use crate::observe::Context;
-use crate::svm::{FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, SolverSettings, Svc, SvcModel};
+use crate::svm::{
+    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Rows, SolverSettings, Svc,
+    SvcModel, details, support_by_class,
+};
 
 /// The front of one two-class problem: a class against the others.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,13 +119,8 @@ impl Samples<'_> {
     /// An ordinary classifier from `alpha`s.
     pub(super) fn classifier(&self, outputs: &[Output<'_>], solver: SolverSettings, c: f64, report: FitReport) -> SvcModel {
         let classes = self.classes.len();
-        // By class, as classifiers keep their support vectors.
-        let is_support = |i: &usize| outputs.iter().any(|output| output.alpha[*i] != 0.0);
-        let by_class: Vec<Vec<usize>> = (0..classes)
-            .map(|class| (0..self.rows.len()).filter(|&i| self.codes[i] as usize == class).filter(is_support).collect())
-            .collect();
-        let counts: Vec<usize> = by_class.iter().map(Vec::len).collect();
-        let order = by_class.concat();
+        let is_support = |sample: usize| outputs.iter().any(|output| output.alpha[sample] != 0.0);
+        let (order, counts) = support_by_class(self.codes, classes, is_support);
         let pairwise = classes == 2;
         let mut coefficients = Vec::new();
         let mut intercepts = Vec::new();
@@ -167,6 +169,11 @@ impl Samples<'_> {
 }
 
 impl ParetoModel {
+    /// Whether the classifier was solved again on all rows after the choice.
+    pub fn refitted(&self) -> bool {
+        self.classifier.report.rows > self.rows.len()
+    }
+
     /// Points worth a mark.
     pub fn marks(&self) -> Marks {
         marks(&self.front, &self.estimates, self.estimate_rows)
@@ -220,15 +227,56 @@ impl Model for ParetoModel {
         self.classifier.machine.features
     }
 
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.classifier.decision_values_in(x, context)
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Categories> {
-        self.classifier.predict_in(x, context)
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
     }
 
-    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        self.classifier.class_probabilities_in(x, context)
+    fn answers(&self) -> Answers<'_> {
+        Answers::Classes(&self.classes)
+    }
+
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        self.classifier.decide(rows, context)
+    }
+
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Categories> {
+        self.classifier.predictions_from(decisions)
+    }
+
+    fn probabilities_from(&self, decisions: &Decisions) -> Result<Option<Vec<f64>>> {
+        self.classifier.probabilities_from(decisions)
+    }
+
+    fn has_probabilities(&self) -> bool {
+        self.classifier.has_probabilities()
+    }
+
+    /// Five folds, each solved at the picked position; Platt's sigmoid per output on the decisions of the rows left out. Probabilities
+    /// of an evolved point rest on exact points at the same sum.
+    fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
+        self.classifier.calibration = Some(self.classifier.fit_calibration(&learner, data, self.parameters.seed, context)?);
+        Ok(())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        describe::facts(self)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([
+            ("kernel", json!(self.kernel)),
+            ("classes", json!(self.classes)),
+            ("support_per_class", json!(self.classifier.support_counts)),
+            ("front", describe::front(self)),
+        ])
+    }
+
+    fn kernel_machines(&self) -> Vec<&KernelMachine> {
+        vec![&self.classifier.machine]
     }
 }

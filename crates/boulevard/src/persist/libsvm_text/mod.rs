@@ -26,7 +26,9 @@ use std::path::Path;
 
 use super::AnyModel;
 use super::native;
+use crate::any::Kind;
 use crate::error::{Error, Result};
+use crate::svm::{OneClassModel, SvcModel, SvrModel};
 
 /// What a LIBSVM model file does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +58,9 @@ pub fn parse(bytes: &[u8], path: impl AsRef<Path>, options: &ReadOptions) -> Res
     read::parse(bytes, options).map_err(|(line, message)| Error::parse(path, line, message))
 }
 
+/// The kinds of models that LIBSVM knows.
+pub const KINDS: [&str; 3] = [SvcModel::KIND, SvrModel::KIND, OneClassModel::KIND];
+
 /// Writes a model for LIBSVM. The file appears whole or not at all.
 pub fn write(model: &AnyModel, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
     native::write(path.as_ref(), to_text(model, options)?.as_bytes())
@@ -66,7 +71,7 @@ pub fn to_text(model: &AnyModel, options: &WriteOptions) -> Result<String> {
     write::to_text(model, options)
 }
 
-/// The class that LIBSVM predicts from one sample's pair outputs ([`crate::svm::SvcModel::raw_values`]): most votes, the first of equals.
+/// The class that LIBSVM predicts from one sample's pair outputs ([`crate::svm::Classifier::outputs_in`]): most votes, the first of equals.
 ///
 /// ```
 /// use boulevard::persist::libsvm_text::vote;

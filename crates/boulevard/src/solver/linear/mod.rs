@@ -40,6 +40,7 @@ pub enum LinearLoss {
 /// What keeps the weights small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Regularizer {
     /// Half the sum of squares.
     #[default]

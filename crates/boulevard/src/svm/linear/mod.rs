@@ -2,6 +2,7 @@
 //!
 //! The learners fill in a [`crate::solver::linear::LinearProblem`]; which algorithm solves it follows from the shape of the table.
 
+mod describe;
 mod svc;
 mod svr;
 #[cfg(test)]

@@ -6,18 +6,24 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::{LinearMachine, WarmStart, report};
+use super::{LinearMachine, WarmStart, describe, report};
 use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::parallel;
 use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_linear};
-use crate::svm::calibration::{Calibration, Outputs, calibrate, consistent};
-use crate::svm::learner::{FitReport, Learner, Model};
-use crate::svm::multiclass::argmax;
+use crate::svm::calibration::Calibration;
+use crate::svm::classifier::{Classifier, Outputs};
+use crate::svm::describe::details;
+use crate::svm::learner::{FitReport, Learner};
+use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
 use crate::svm::svc::{ClassWeight, Classes};
+
+const OWNER: &str = "LinearSvc";
 
 /// Parameters of a linear classifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +72,7 @@ impl LinearSvc {
         let start = Instant::now();
         self.validate()?;
         data.validate()?;
-        let classes = Classes::new(data, &self.class_weight)?;
+        let classes = Classes::new(data, &self.class_weight, OWNER)?;
         let names = data.expect_classes()?.names().to_vec();
         let codes = data.expect_classes()?.codes();
         let mut prices = vec![0.0; data.len()];
@@ -146,15 +152,23 @@ impl Learner for LinearSvc {
     type Model = LinearSvcModel;
 
     fn validate(&self) -> Result<()> {
-        check::positive("LinearSvc", "c", self.c)?;
-        check::positive("LinearSvc", "tolerance", self.tolerance)?;
+        check::positive(OWNER, "c", self.c)?;
+        check::positive(OWNER, "tolerance", self.tolerance)?;
         if let Bias::Column(value) = self.bias {
-            check::positive("LinearSvc", "bias column", value)?;
+            check::positive(OWNER, "bias column", value)?;
         }
         if self.regularizer == Regularizer::L1 && self.loss == LinearLoss::Absolute {
-            return Err(check::complaint("LinearSvc", "loss", "the squared hinge with the L1 penalty", "the hinge"));
+            return Err(check::complaint(OWNER, "loss", "the squared hinge with the L1 penalty", "the hinge"));
         }
         Ok(())
+    }
+
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn calibrate_mut(&mut self) -> Option<&mut bool> {
+        Some(&mut self.calibrate)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<LinearSvcModel> {
@@ -179,54 +193,22 @@ pub struct LinearSvcModel {
     pub report: FitReport,
 }
 
-impl LinearSvcModel {
-    /// Outputs with the sign that calibration expects: positive for the first of two classes.
-    fn raw_values(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let mut values = self.decision_values_in(x, context)?;
-        if self.classes.len() == 2 {
-            values.iter_mut().for_each(|v| *v = -*v);
-        }
-        Ok(values)
+impl Classifier for LinearSvcModel {
+    fn classes(&self) -> &[String] {
+        &self.classes
     }
 
-    /// Class codes from decision values.
-    pub fn codes_from_decisions(&self, decisions: &[f64]) -> Vec<u32> {
-        if self.classes.len() == 2 {
-            return decisions.iter().map(|&v| u32::from(v > 0.0)).collect();
-        }
-        decisions.chunks_exact(self.classes.len()).map(|values| argmax(values) as u32).collect()
+    fn outputs(&self) -> Outputs {
+        Outputs::against_rest(self.classes.len())
     }
 
-    /// Fits probabilities to a model that was fitted without them; `data` is the table it learnt from.
-    pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
-        data.validate()?;
-        self.check_input(&data.x)?;
-        if data.expect_classes()?.names() != self.classes {
-            return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
-        }
-        let plain = LinearSvc { calibrate: false, ..self.parameters.clone() };
-        let outputs = if self.classes.len() == 2 { Outputs::Pairs } else { Outputs::Classes };
-        let raw = |model: &Self, x: &Matrix<'_>| model.raw_values(x, context);
-        self.calibration = Some(calibrate(&plain, data, self.parameters.seed, outputs, raw, context)?);
-        Ok(())
+    fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
     }
 
-    /// Class probabilities, row-major, one column per class; their largest is the predicted class. Fails if the model was not
-    /// calibrated.
-    pub fn probabilities(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        let Some(calibration) = &self.calibration else {
-            return Err(Error::data("this model has no probabilities: fit it with `calibrate`"));
-        };
-        let raw = self.raw_values(x, context)?;
-        let classes = self.classes.len();
-        let predicted = self.codes_from_decisions(&self.decision_values_in(x, context)?);
-        let mut result = Vec::with_capacity(predicted.len() * classes);
-        for (raw, &code) in raw.chunks_exact(self.machine.outputs()).zip(&predicted) {
-            let mut row = calibration.probabilities(raw, classes, classes == 2);
-            consistent(&mut row, code as usize);
-            result.extend(row);
-        }
-        Ok(result)
+    fn outputs_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        self.check_input(x)?;
+        Ok(self.machine.evaluate(x, context))
     }
 }
 
@@ -241,17 +223,50 @@ impl Model for LinearSvcModel {
         self.machine.features
     }
 
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
+    }
+
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
+    }
+
+    fn answers(&self) -> Answers<'_> {
+        Answers::Classes(&self.classes)
+    }
+
     /// Two classes: one value, positive for the second. More: one value per class, the largest of which is the prediction.
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.check_input(x)?;
-        Ok(self.machine.evaluate(x, context))
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        self.class_decisions(rows.x, context)
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Categories> {
-        Categories::new(self.codes_from_decisions(&self.decision_values_in(x, context)?), self.classes.clone())
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Categories> {
+        self.categories(decisions)
     }
 
-    fn class_probabilities_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        self.calibration.as_ref().map(|_| self.probabilities(x, context)).transpose()
+    fn probabilities_from(&self, decisions: &Decisions) -> Result<Option<Vec<f64>>> {
+        Ok(self.class_probabilities(decisions))
+    }
+
+    fn has_probabilities(&self) -> bool {
+        self.calibration.is_some()
+    }
+
+    fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+        let plain = LinearSvc { calibrate: false, ..self.parameters.clone() };
+        self.calibration = Some(self.fit_calibration(&plain, data, plain.seed, context)?);
+        Ok(())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        describe::classifier(self)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([("kernel", json!(Kernel::Linear)), ("classes", json!(self.classes))])
+    }
+
+    fn linear_machine(&self) -> Option<&LinearMachine> {
+        Some(&self.machine)
     }
 }

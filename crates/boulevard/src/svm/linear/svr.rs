@@ -3,14 +3,19 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::{LinearMachine, WarmStart, report};
+use super::{LinearMachine, WarmStart, describe, report};
 use crate::check;
-use crate::data::{Dataset, Matrix};
+use crate::data::Dataset;
+use crate::data::io::TargetKind;
 use crate::error::Result;
+use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regularizer, solve_linear};
-use crate::svm::learner::{FitReport, Learner, Model};
+use crate::svm::describe::details;
+use crate::svm::learner::{FitReport, Learner};
+use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
 
 /// Parameters of a linear regressor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +79,14 @@ impl Learner for LinearSvr {
         Ok(())
     }
 
+    fn price_mut(&mut self) -> Option<&mut f64> {
+        Some(&mut self.c)
+    }
+
+    fn target(&self) -> TargetKind {
+        TargetKind::Real
+    }
+
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<LinearSvrModel> {
         self.fit_warm(data, &mut WarmStart::default(), context)
     }
@@ -103,12 +116,36 @@ impl Model for LinearSvrModel {
         self.machine.features
     }
 
-    fn decision_values_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.check_input(x)?;
-        Ok(self.machine.evaluate(x, context))
+    fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
     }
 
-    fn predict_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.decision_values_in(x, context)
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
+    }
+
+    fn answers(&self) -> Answers<'_> {
+        Answers::Numbers(1)
+    }
+
+    fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
+        self.check_input(rows.x)?;
+        Ok(Decisions::plain(self.machine.evaluate(rows.x, context), 1))
+    }
+
+    fn predictions_from(&self, decisions: &Decisions) -> Result<Vec<f64>> {
+        Ok(decisions.values.clone())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        describe::regressor(self)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        details([("kernel", json!(Kernel::Linear))])
+    }
+
+    fn linear_machine(&self) -> Option<&LinearMachine> {
+        Some(&self.machine)
     }
 }

@@ -82,7 +82,7 @@ fn many_classes_files_and_probabilities() {
     let data = Dataset::classes(data.x, Categories::new(codes, names).unwrap());
     let model = LinearSvc { calibrate: true, class_weight: ClassWeight::Balanced, ..Default::default() }.fit(&data).unwrap();
     assert_eq!(model.machine.outputs(), 3);
-    let probabilities = model.class_probabilities_in(&data.x, &crate::observe::Context::default()).unwrap().unwrap();
+    let probabilities = model.probabilities(&data.x, &crate::observe::Context::default()).unwrap();
     let predicted = model.predict(&data.x).unwrap();
     for (row, &code) in probabilities.chunks_exact(3).zip(predicted.codes()) {
         assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9);

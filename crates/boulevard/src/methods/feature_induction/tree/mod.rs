@@ -25,12 +25,19 @@ pub const MOST_DEPTH: usize = 64;
 /// What a leaf says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Output {
+    /// How sure they are, from -1 to 1.
+    ///
     /// `(n+ - n-) / (n+ + n-)`: how sure the leaf is.
     #[default]
     Soft,
+    /// -1 or 1.
+    ///
     /// Its sign, 0 on a tie.
     Hard,
+    /// How sure they are, counted with two more rows.
+    ///
     /// `(n+ - n-) / (n+ + n- + 2)`: sure only with enough rows.
     Laplace,
 }

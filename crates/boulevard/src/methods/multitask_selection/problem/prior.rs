@@ -17,10 +17,15 @@ use serde::{Deserialize, Serialize};
 /// The prior of the margin in regression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum MarginPrior {
+    /// Exponential beyond epsilon.
+    ///
     /// Exponential decay beyond epsilon.
     #[default]
     Exp,
+    /// Flat up to epsilon, exponential beyond.
+    ///
     /// Flat up to epsilon, exponential decay beyond (Jebara and Jaakkola 2000).
     Jj,
 }

@@ -67,7 +67,7 @@ impl<'a> Training<'a> {
                                 "kernel {} ({}) is close to the identity on these samples (values off the diagonal are {share:.1e} of those on \
                                  it): it remembers samples instead of generalising, and this method keeps such kernels",
                                 place + 1,
-                                in_words(kernel)
+                                kernel.in_brief()
                             ));
                         }
                         grams.push(gram);
@@ -135,21 +135,8 @@ fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f6
     Ok(values)
 }
 
-/// Whether a kernel is positive semi-definite whatever the samples.
-fn always_definite(kernel: &Kernel) -> bool {
-    match kernel {
-        Kernel::Linear | Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::InverseMultiquadric { .. } | Kernel::ChiSquared { .. } => {
-            true
-        }
-        Kernel::Poly { coef0, .. } => *coef0 >= 0.0,
-        Kernel::Normalized { kernel } => always_definite(kernel),
-        Kernel::Sum { terms } => terms.iter().all(|(weight, kernel)| *weight >= 0.0 && always_definite(kernel)),
-        _ => false,
-    }
-}
-
 fn check_definite(kernel: &Kernel, place: usize, gram: &[f64], n: usize) -> Result<()> {
-    if always_definite(kernel) {
+    if kernel.is_positive_semidefinite() == Some(true) {
         return Ok(());
     }
     let largest = (0..n).map(|i| gram[i * n + i]).fold(0.0, f64::max);
@@ -161,7 +148,7 @@ fn check_definite(kernel: &Kernel, place: usize, gram: &[f64], n: usize) -> Resu
     Err(Error::data(format!(
         "kernel {} ({}) is not positive semi-definite on these samples: only kernels that are inner products can be selected",
         place + 1,
-        in_words(kernel)
+        kernel.in_brief()
     )))
 }
 
@@ -182,14 +169,4 @@ fn absolute_sum(values: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     chunks.iter().for_each(|chunk| (0..8).for_each(|k| sums[k] += chunk[k].abs()));
     sums.iter().chain(rest).map(|value| value.abs()).sum()
-}
-
-/// A kernel as users write it.
-pub(in super::super) fn in_words(kernel: &Kernel) -> String {
-    let inner = if let Kernel::Normalized { kernel } = kernel { kernel } else { kernel };
-    let gamma = inner.gamma().and_then(|gamma| gamma.value()).map(|gamma| format!(", gamma {gamma}")).unwrap_or_default();
-    match inner {
-        Kernel::Poly { degree, coef0, .. } => format!("{} of degree {degree}, coef0 {coef0}{gamma}", inner.name()),
-        _ => format!("{}{gamma}", inner.name()),
-    }
 }

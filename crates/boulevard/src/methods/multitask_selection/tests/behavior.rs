@@ -224,10 +224,10 @@ fn classes_labels_and_sparse_tables_predict() {
     let learner = MultiTaskSelection { c: 5.0, calibrate: true, ..Default::default() };
     let model = learner.fit(&data).unwrap();
     let said = model.predict(&data.x).unwrap();
-    let crate::validation::Predictions::Classes(said) = said else { panic!("classes") };
+    let crate::data::Target::Classes(said) = said else { panic!("classes") };
     let right = said.codes().iter().zip(data.expect_classes().unwrap().codes()).filter(|(a, b)| a == b).count();
     assert!(right > 75, "{right} of 90");
-    let probabilities = model.class_probabilities_in(&data.x, &Context::default()).unwrap().unwrap();
+    let probabilities = model.probabilities(&data.x, &Context::default()).unwrap();
     for (row, &code) in probabilities.chunks_exact(3).zip(said.codes()) {
         assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert_eq!(crate::svm::argmax(row), code as usize);

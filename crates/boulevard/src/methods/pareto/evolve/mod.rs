@@ -27,10 +27,13 @@ use crate::random::Random;
 /// Which NSGA-II.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Variant {
     /// As in the paper's experiments.
     #[default]
     Paper,
+    /// As its authors published it.
+    ///
     /// As in Deb's article.
     Textbook,
 }

@@ -8,12 +8,19 @@ use crate::random::Random;
 /// How clones are changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Mutation {
+    /// A positive alpha becomes zero, a zero becomes random.
+    ///
     /// The paper's: each gene with probability `1 / n`; a positive one becomes 0, a zero becomes uniform in the box.
     #[default]
     Hybrid,
+    /// Zeros and ones change places.
+    ///
     /// Each gene with probability `1 / n` jumps between 0 and 1.
     Switching,
+    /// Normal steps.
+    ///
     /// Every gene moves by a normal step; its size follows the 1/5 rule.
     Gaussian,
 }
@@ -21,10 +28,15 @@ pub enum Mutation {
 /// How two candidates are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Crossover {
+    /// Genes are exchanged.
+    ///
     /// The paper's: each gene is exchanged with probability 1/2.
     #[default]
     Uniform,
+    /// Points on the line through both parents.
+    ///
     /// Two points on the line through both parents, up to a quarter beyond them. It keeps ratios of genes, which is what a front
     /// consists of, and reaches far better fronts.
     Arithmetic,

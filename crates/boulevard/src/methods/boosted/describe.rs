@@ -1,0 +1,77 @@
+//! A boosted classifier in words and for machines.
+
+use serde_json::{Value, json};
+
+use super::learner::Sampling;
+use super::model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
+use crate::svm::{Fact, Model, probabilities, tolerance};
+use crate::words::{g, general, listed, percent, share};
+
+/// What it answers with, and every label's ensemble.
+pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
+    /// Ensembles that are listed.
+    const MOST: usize = 30;
+    let settings = model.parameters.resolved();
+    let names = &model.names;
+    let what = if model.kind == Kind::Labels { "labels" } else { "classes" };
+    let rows = match settings.sampling {
+        Sampling::All => "all rows, weighted".to_owned(),
+        Sampling::Stratified => format!("{} of the rows from hard to easy, weighted", percent(settings.sampling_ratio)),
+        Sampling::Trimming => format!("the heaviest {} of the rows", percent(settings.sampling_ratio)),
+    };
+    let mut facts = vec![
+        ("kind", format!("boosted classifier, C = {}", g(settings.c))),
+        (what, format!("{}: {}", names.len(), listed(names))),
+        ("a round", rows),
+        ("rounds", format!("{} at most, {} in all", model.rounds(), model.labels.iter().map(|label| label.rounds.len()).sum::<usize>())),
+        ("support vectors", format!("{}{}", model.support_vectors(), share(model.support_vectors(), model.report.rows))),
+        probabilities(model.calibration.is_some()),
+    ];
+    if model.at_least_one {
+        facts.push(("every row", "gets its best label if no label claims it".into()));
+    }
+    for (place, label) in model.labels.iter().enumerate().take(MOST) {
+        let name = if model.kind == Kind::TwoClasses { &model.names[1] } else { &model.names[place] };
+        let ending = match label.ending {
+            Ending::MaxRounds => "as many as allowed",
+            Ending::Perfect => "the last missed no row",
+            Ending::EarlyStop => "held-out rows want no more",
+            Ending::SigmaMin => "the kernel became too narrow",
+            Ending::Refused => "twenty were refused in a row",
+            Ending::Stopped => "stopped",
+            Ending::Never => "no training row has it: never predicted",
+            Ending::Always => "every training row has it: always predicted",
+        };
+        let (Some(first), Some(last)) = (label.rounds.first(), label.rounds.last()) else {
+            facts.push(("-", format!("{name}: {ending}")));
+            continue;
+        };
+        facts.push((
+            "-",
+            format!(
+                "{name}: {} rounds ({ending}), errors {:.3} .. {:.3}, sigma {} .. {}, threshold {:.3}",
+                label.rounds.len(),
+                first.error,
+                last.error,
+                general(first.sigma, 3),
+                general(last.sigma, 3),
+                label.threshold
+            ),
+        ));
+    }
+    facts.push(tolerance(&settings.solver));
+    facts
+}
+
+/// Every label's ensemble in numbers.
+pub(super) fn ensembles(model: &BoostedModel) -> Value {
+    model.labels.iter().map(ensemble).collect()
+}
+
+fn ensemble(label: &LabelEnsemble) -> Value {
+    let numbers = |part: fn(&Round) -> f64| label.rounds.iter().map(part).collect::<Vec<f64>>();
+    json!({
+        "ending": label.ending, "threshold": label.threshold, "alphas": numbers(|round| round.alpha),
+        "errors": numbers(|round| round.error), "sigmas": numbers(|round| round.sigma),
+    })
+}

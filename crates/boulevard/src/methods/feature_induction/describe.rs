@@ -1,0 +1,52 @@
+//! Induced rules in words and for machines.
+
+use serde_json::{Value, json};
+
+use super::model::{FeatureInductionModel, Final};
+use crate::svm::{Fact, class_weights, classes, probabilities};
+use crate::words::g;
+
+/// Rules that are shown.
+const SHOWN: usize = 20;
+
+pub(super) fn facts(model: &FeatureInductionModel) -> Vec<Fact> {
+    let settings = model.parameters.resolved();
+    let mut facts = vec![("kind", format!("linear classifier with induced rules, C = {}", g(settings.c))), classes(&model.classes)];
+    facts.extend(class_weights(&settings.class_weight));
+    if let Final::Kernel(svc) = &model.machine {
+        let kernel = svc.machine.kernel.in_words();
+        facts.push(("last machine", format!("{kernel}, C = {}, {} support vectors", g(settings.kernel_c), svc.machine.len())));
+    }
+    facts.push(probabilities(model.calibration.is_some()));
+    facts.push(("rules", indented(&model.export_text(SHOWN))));
+    facts
+}
+
+/// Lines after the first stand below it.
+fn indented(text: &str) -> String {
+    text.trim_end().replace('\n', "\n  ")
+}
+
+/// Stages, choices and rules.
+pub(super) fn induced(model: &FeatureInductionModel) -> Value {
+    let classes: Vec<Value> = model
+        .inductions
+        .iter()
+        .enumerate()
+        .map(|(output, induction)| {
+            json!({
+                "class": model.class_of(output),
+                "features": induction.features.len(),
+                "training_errors": induction.stages.iter().map(|stage| stage.error).collect::<Vec<_>>(),
+                "objectives": induction.stages.iter().map(|stage| stage.objective).collect::<Vec<_>>(),
+                "gammas": induction.features.iter().map(|f| f.gamma).collect::<Vec<_>>(),
+                "edges": induction.features.iter().map(|f| f.edge.edge).collect::<Vec<_>>(),
+                "edge_bounds": induction.features.iter().map(|f| f.edge.decrease).collect::<Vec<_>>(),
+                "choice": induction.choice,
+                "ending": induction.ending,
+                "declined": induction.declined,
+            })
+        })
+        .collect();
+    json!({ "classes": classes, "rules": model.rules() })
+}

@@ -1,0 +1,37 @@
+//! A classifier of sets in words.
+
+use super::learner::Method;
+use super::model::MultiSampleModel;
+use crate::svm::{Fact, tolerance};
+use crate::words::g;
+
+/// A classifier of sets.
+pub(super) fn facts(model: &MultiSampleModel) -> Vec<Fact> {
+    let settings = &model.parameters;
+    let how = match settings.method {
+        Method::Direct => format!("one machine on sets of {}", settings.n_samples_per_decision),
+        Method::Consensus => "consensus of single samples".to_owned(),
+        Method::Vote => "votes of single samples".to_owned(),
+    };
+    let mut facts = vec![("kind", format!("classifier of sets, C = {}", g(settings.c))), ("decides by", how)];
+    facts.push(("kernel", model.single.machine.kernel.in_words()));
+    let classes: Vec<String> =
+        model.classes.iter().zip(&model.priors).map(|(name, prior)| format!("{name} (prior {})", g(*prior))).collect();
+    facts.push(("classes", format!("{}: {}", classes.len(), classes.join(", "))));
+    for machine in &model.machines {
+        let calibrated = if machine.calibration.is_some() { ", calibrated" } else { "" };
+        let share = 100.0 * machine.len() as f64 / machine.columns.max(1) as f64;
+        facts.push((
+            "support sets",
+            format!("{} of {} samples, {share:.1} % of {} tuples{calibrated}", machine.len(), machine.size, machine.columns),
+        ));
+    }
+    facts.push(("single samples", format!("{} support vectors, calibrated", model.single.machine.len())));
+    if let Ok(samples) = model.expected_samples(0.99) {
+        let each: Vec<String> =
+            model.classes.iter().zip(samples).map(|(name, n)| format!("{} for {name}", g((10.0 * n).round() / 10.0))).collect();
+        facts.push(("samples until 99 % sure", format!("about {} (consensus)", each.join(", "))));
+    }
+    facts.push(tolerance(&settings.solver));
+    facts
+}

@@ -1,0 +1,98 @@
+//! Extended training sets: tuples of samples that share a class.
+
+use crate::random::Random;
+
+/// Streams of random numbers: one per class and set size, apart from everything else that is drawn from a seed.
+const EXTENDED: u64 = 0x6a74_0000_0000;
+
+/// Tuples of `k` rows of one class: columns of an extended training set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tuples {
+    /// Samples per tuple.
+    pub k: usize,
+    /// Row numbers, `k` for each tuple.
+    pub members: Vec<u32>,
+    /// Class of each tuple.
+    pub codes: Vec<u32>,
+}
+
+impl Tuples {
+    /// Number of tuples.
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Whether there are no tuples.
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
+    }
+
+    /// Draws an extended set from `rows` (row numbers with their class `codes`): about `columns` tuples in all, `k` times the rows if
+    /// nothing is said.
+    ///
+    /// One repeat is a random order of a class cut into tuples that share no row (eqs. 5-8 of the paper); every class has the same number
+    /// of repeats, so that the classes keep their proportions. A class with fewer than `k` rows gives one tuple per repeat, cut from
+    /// several shuffles one after another: rows repeat in it only as often as they must.
+    pub fn draw(rows: &[usize], codes: &[u32], classes: usize, k: usize, columns: Option<usize>, seed: u64) -> Self {
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); classes];
+        for (&row, &code) in rows.iter().zip(codes) {
+            members[code as usize].push(row as u32);
+        }
+        let per_repeat: usize = members.iter().filter(|class| !class.is_empty()).map(|class| (class.len() / k).max(1)).sum();
+        let columns = columns.unwrap_or(k * rows.len());
+        let repeats = ((columns as f64 / per_repeat.max(1) as f64).round() as usize).max(1);
+        let mut tuples = Self { k, members: Vec::with_capacity(per_repeat * repeats * k), codes: Vec::new() };
+        for (class, rows) in members.iter_mut().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            let mut random = Random::new(seed, EXTENDED + ((k as u64) << 32) + class as u64);
+            for _ in 0..repeats {
+                if rows.len() >= k {
+                    random.shuffle(rows);
+                    let whole = rows.len() / k * k;
+                    tuples.members.extend_from_slice(&rows[..whole]);
+                    tuples.codes.extend(std::iter::repeat_n(class as u32, whole / k));
+                } else {
+                    let mut left = k;
+                    while left > 0 {
+                        random.shuffle(rows);
+                        let take = left.min(rows.len());
+                        tuples.members.extend_from_slice(&rows[..take]);
+                        left -= take;
+                    }
+                    tuples.codes.push(class as u32);
+                }
+            }
+        }
+        tuples
+    }
+
+    /// Some of the tuples.
+    pub(super) fn select(&self, chosen: &[usize]) -> Self {
+        let members = chosen.iter().flat_map(|&t| self.members[t * self.k..(t + 1) * self.k].iter().copied()).collect();
+        Self { k: self.k, members, codes: chosen.iter().map(|&t| self.codes[t]).collect() }
+    }
+
+    /// All orders of every tuple, as eq. (7) of the paper writes them out: only for machines without the symmetric kernel.
+    pub(super) fn permuted(&self) -> Self {
+        let orders = permutations(self.k);
+        let mut all = Self { k: self.k, members: Vec::new(), codes: Vec::new() };
+        for (tuple, &code) in self.members.chunks_exact(self.k).zip(&self.codes) {
+            for order in &orders {
+                all.members.extend(order.iter().map(|&place| tuple[place]));
+                all.codes.push(code);
+            }
+        }
+        all
+    }
+}
+
+fn permutations(k: usize) -> Vec<Vec<usize>> {
+    if k == 0 {
+        return vec![Vec::new()];
+    }
+    let shorter = permutations(k - 1);
+    (0..k)
+        .flat_map(|first| {
+            shorter.iter().map(move |rest| std::iter::once(first).chain(rest.iter().map(move |&i| i + usize::from(i >= first))).collect())
+        })
+        .collect()
+}

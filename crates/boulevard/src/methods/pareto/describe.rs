@@ -1,0 +1,74 @@
+//! A front in words and for machines.
+
+use serde_json::{Value, json};
+
+use super::model::ParetoModel;
+use super::{Bias, Mode, Pick};
+use crate::svm::{Fact, classes, probabilities};
+use crate::words::{g, percent, share};
+
+pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
+    let (settings, point) = (&model.parameters, &model.front[model.picked]);
+    let mode = match settings.mode {
+        Mode::Evolve => "evolved",
+        _ => "exact",
+    };
+    let mut facts = vec![
+        ("kind", format!("{mode} front of {} classifiers", model.front.len())),
+        ("kernel", model.kernel.in_words()),
+        classes(&model.classes),
+    ];
+    if model.classes.len() > 2 {
+        facts.push(("decides by", format!("the largest of {} machines at one common position", model.machines.len())));
+    }
+    let third = if settings.bias == Bias::Objective { "with intercept" } else { "without intercept" };
+    facts.push(("machines", third.to_owned()));
+    if let Ok(volume) = model.hypervolume() {
+        facts.push(("hypervolume", g(volume)));
+    }
+    let held = if model.holdout_rows == 0 { "none".to_owned() } else { format!("{} rows", model.holdout_rows) };
+    let repeats = if model.holdout_rows > 0 && settings.mode != Mode::Evolve { settings.holdout_repeats } else { 1 };
+    let held = if repeats > 1 { format!("{held}, {repeats} times for the choice") } else { held };
+    facts.push(("hold-out", held));
+    let rule = match settings.pick {
+        Pick::Index(_) => "as asked",
+        _ if model.holdout_rows == 0 => "the knee",
+        Pick::Holdout => "lowest estimated error",
+        Pick::Knee => "the knee",
+        Pick::OneSe => "largest margin within one standard error",
+    };
+    let estimate = model.estimates[model.picked];
+    let error = if estimate.is_nan() { String::new() } else { format!(", estimated error {}", percent(estimate)) };
+    facts.push(("picked", format!("point {} ({rule}): C = {}{error}", model.picked, g(point.equivalent_c))));
+    let support = model.classifier.machine.len();
+    let rows = model.classifier.report.rows;
+    let of = if model.refitted() { ", solved again on all rows" } else { "" };
+    facts.push(("support vectors", format!("{support}{}{of}", share(support, rows))));
+    facts.push(probabilities(model.classifier.calibration.is_some()));
+    facts.push(("tolerance", format!("{} (relative KKT gap)", g(settings.tolerance))));
+    facts
+}
+
+/// Everything for machines; numbers that do not exist are null.
+pub(super) fn front(model: &ParetoModel) -> Value {
+    let finite = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+    let points: Vec<Value> = model
+        .front
+        .iter()
+        .map(|p| {
+            json!({
+                "quadratic": p.quadratic, "sum_alpha": p.sum_alpha, "train_error": p.train_error, "holdout_error": finite(p.holdout_error),
+                "n_support": p.n_support, "equivalent_c": finite(p.equivalent_c), "margin": finite(p.margin), "gap": finite(p.gap),
+            })
+        })
+        .collect();
+    let marks = model.marks();
+    json!({
+        "points": points,
+        "picked": model.picked,
+        "lowest": marks.lowest, "knee": marks.knee, "one_se": marks.one_se, "parting": marks.parting,
+        "hypervolume": model.hypervolume().ok(),
+        "estimates": model.estimates.iter().map(|&value| finite(value)).collect::<Vec<_>>(),
+        "holdout_rows": model.holdout_rows,
+    })
+}

@@ -1,0 +1,63 @@
+//! Facts that models of several kinds state in the same words.
+
+use serde_json::{Map, Value};
+
+use super::model::Fact;
+use super::{ClassWeight, FitReport, SolverSettings};
+use crate::observe::StopReason;
+use crate::words::{g, listed, seconds};
+
+/// Named values as an object.
+pub(crate) fn details<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
+    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Their number and names.
+pub(crate) fn classes(names: &[String]) -> Fact {
+    ("classes", format!("{}: {}", names.len(), listed(names)))
+}
+
+/// Class weights, where they are not equal.
+pub(crate) fn class_weights(weights: &ClassWeight) -> Option<Fact> {
+    match weights {
+        ClassWeight::Equal => None,
+        ClassWeight::Balanced => Some(("class weights", "balanced".into())),
+        ClassWeight::Given(given) => {
+            let text: Vec<String> = given.iter().map(|(name, factor)| format!("{name} x {}", g(*factor))).collect();
+            Some(("class weights", text.join(", ")))
+        }
+    }
+}
+
+/// Whether there are probabilities.
+pub(crate) fn probabilities(calibrated: bool) -> Fact {
+    ("probabilities", if calibrated { "calibrated".into() } else { "none (train with --calibrate)".into() })
+}
+
+/// The tolerance of the kernel machines' solver.
+pub(crate) fn tolerance(settings: &SolverSettings) -> Fact {
+    ("tolerance", g(settings.tolerance))
+}
+
+/// How the fit went.
+pub(crate) fn fit(report: &FitReport) -> Vec<Fact> {
+    // Models from LIBSVM files say nothing about their fit.
+    if report.gap.is_infinite() {
+        return vec![("trained", "elsewhere: the file says nothing about the fit".into())];
+    }
+    vec![
+        ("trained on", format!("{} rows in {}, {} steps", report.rows, seconds(report.seconds), report.iterations)),
+        ("optimality", format!("{}; relative duality gap {:.1e}, violation {:.1e}", stop(report.stop), report.gap, report.violation)),
+        ("objective", g(report.objective)),
+    ]
+}
+
+/// Why a solver stopped, in words.
+pub fn stop(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Converged => "converged",
+        StopReason::MaxIterations => "stopped at the iteration limit",
+        StopReason::TimeLimit => "stopped at the time limit",
+        StopReason::Interrupted => "interrupted",
+    }
+}

@@ -1,0 +1,232 @@
+//! Machines of two classes, and how more classes are made of them.
+
+use super::classes::{Classes, support_by_class};
+use super::{OWNER, Penalty, Svc};
+use crate::check;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::observe::Context;
+use crate::parallel;
+use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Solver, TableKernel, fill_up};
+use crate::svm::learner::FitReport;
+use crate::svm::machine::{KernelMachine, Layout, pairs};
+
+/// Bounds of `b` for costs and signs: `[0, c]` for `+1`, `[-c, 0]` for `-1`.
+pub(crate) fn sample_bounds(signs: &[f64], costs: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let lower = signs.iter().zip(costs).map(|(&y, &c)| if y < 0.0 { -c } else { 0.0 }).collect();
+    let upper = signs.iter().zip(costs).map(|(&y, &c)| if y > 0.0 { c } else { 0.0 }).collect();
+    (lower, upper)
+}
+
+/// A two-class machine: coefficients per sample and the intercept.
+pub(crate) struct Binary {
+    pub coefficients: Vec<f64>,
+    pub intercept: f64,
+    pub solution: DualSolution,
+}
+
+impl Svc {
+    /// Solves one two-class problem; `signs` are +1 and -1, `weights` the samples' own, `factors` their classes'.
+    pub(crate) fn solve_binary(
+        &self,
+        solver: &mut Solver<'_>,
+        signs: &[f64],
+        weights: &[f64],
+        factors: &[f64],
+        start: Option<&[f64]>,
+    ) -> Result<Binary> {
+        let options = self.solver.options();
+        match self.penalty {
+            Penalty::C(c) => {
+                let costs: Vec<f64> = weights.iter().zip(factors).map(|(w, f)| c * w * f).collect();
+                let (lower, upper) = sample_bounds(signs, &costs);
+                let linear: Vec<f64> = signs.iter().map(|y| -y).collect();
+                let problem = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality: Equality::Sum, start };
+                let solution = solver.solve(&problem, &options)?;
+                Ok(Binary { coefficients: solution.coefficients.clone(), intercept: -solution.offsets[0], solution })
+            }
+            Penalty::Nu(nu) => {
+                let side = |sign: f64| signs.iter().zip(weights).filter(|(y, _)| **y == sign).map(|(_, w)| w).sum::<f64>();
+                let (plus, minus) = (side(1.0), side(-1.0));
+                // `fit_in` refused what is not feasible for two classes; one nu for many pairs means the largest that is.
+                let share = (nu * (plus + minus) / 2.0).min(plus).min(minus);
+                let (lower, upper) = sample_bounds(signs, weights);
+                let linear = vec![0.0; signs.len()];
+                let second: Vec<bool> = signs.iter().map(|y| *y < 0.0).collect();
+                let filled = fill_up(weights, |i| signs[i] < 0.0, share);
+                let start: Vec<f64> = signs.iter().zip(filled).map(|(y, alpha)| y * alpha).collect();
+                let problem = DualProblem {
+                    linear: &linear,
+                    lower: &lower,
+                    upper: &upper,
+                    kink: 0.0,
+                    equality: Equality::TwoSums(&second),
+                    start: Some(&start),
+                };
+                let solution = solver.solve(&problem, &options)?;
+                // On the margin the decision is +r and -r: r scales the machine to the usual 1.
+                let [plus, minus] = solution.offsets;
+                let r = 0.5 * (plus - minus);
+                // A nu too small for the data leaves no margin: the machine is zero, and dividing by rounding would make noise of it.
+                let scale = if r > 1e-12 * share * solver.largest_diagonal() { 1.0 / r } else { 1.0 };
+                if factors.iter().any(|&f| f != 1.0) {
+                    // The same machine is the C-SVC with C = 1 / r: class weights are factors of that C.
+                    let equivalent = Self { penalty: Penalty::C(scale), ..self.clone() };
+                    return equivalent.solve_binary(solver, signs, weights, factors, None);
+                }
+                let coefficients = solution.coefficients.iter().map(|b| b * scale).collect();
+                Ok(Binary { coefficients, intercept: -0.5 * (plus + minus) * scale, solution })
+            }
+        }
+    }
+
+    /// One machine per pair of classes, pairs in parallel. Pairs without samples get a zero machine.
+    fn fit_pairs(
+        &self,
+        classes: &Classes,
+        count: usize,
+        source: &TableKernel<'_>,
+        context: &Context<'_>,
+    ) -> Result<(Vec<Option<PairFit>>, FitReport)> {
+        let members = GroupMatrices::new((0..count).map(|class| classes.members(class)).collect());
+        let all = pairs(count);
+        let inner = if all.len() > 1 { context.with_threads(1) } else { *context };
+        let inner = Context { memory: context.memory.map(|m| m / context.threads.min(all.len()).max(1)), ..inner };
+        let fits = parallel::map(context.threads, all.len(), |p| -> Result<Option<PairFit>> {
+            let (i, j) = all[p];
+            let of_both = [members.samples(i), members.samples(j)];
+            if of_both[0].is_empty() || of_both[1].is_empty() {
+                return Ok(None);
+            }
+            let mut samples = of_both.concat();
+            let whole = samples.len() == source.len();
+            if whole {
+                samples.sort_unstable();
+            }
+            let of_class = |&s: &usize| classes.codes[s] as usize == i;
+            let signs: Vec<f64> = samples.iter().map(|s| if of_class(s) { 1.0 } else { -1.0 }).collect();
+            let weights: Vec<f64> = samples.iter().map(|&s| classes.weights[s]).collect();
+            let factors: Vec<f64> = samples.iter().map(|&s| classes.factors[classes.codes[s] as usize]).collect();
+            let subset = if whole { None } else { Some(source.subset(&samples)?.of_groups(&members, [i, j])) };
+            let source: &dyn KernelSource = subset.as_ref().map_or(source, |subset| subset);
+            let mut solver = Solver::new(source, self.solver.cache_bytes(), &inner)?;
+            let fit = self.solve_binary(&mut solver, &signs, &weights, &factors, None)?;
+            if all.len() > 1 {
+                context.step("fit pairs", p, all.len());
+            }
+            Ok(Some(PairFit { samples, fit }))
+        });
+        let mut report = FitReport::default();
+        let mut done = Vec::with_capacity(fits.len());
+        for fit in fits {
+            let fit = fit?;
+            if let Some(pair) = &fit {
+                report.add(&pair.fit.solution);
+            }
+            done.push(fit);
+        }
+        Ok((done, report))
+    }
+
+    pub(super) fn one_vs_one(
+        &self,
+        data: &Dataset<'_>,
+        classes: &Classes,
+        count: usize,
+        source: &TableKernel<'_>,
+        context: &Context<'_>,
+    ) -> Result<(KernelMachine, Vec<usize>, Vec<u64>, FitReport)> {
+        let (fits, report) = self.fit_pairs(classes, count, source, context)?;
+        let n = classes.rows.len();
+        // Coefficients of every sample against every other class; support vectors are those with one that is not zero.
+        let mut table = vec![0.0; (count - 1) * n];
+        let mut intercepts = vec![0.0; fits.len()];
+        for ((p, (i, j)), fit) in pairs(count).into_iter().enumerate().zip(&fits) {
+            let Some(pair) = fit else { continue };
+            intercepts[p] = pair.fit.intercept;
+            for (&sample, &b) in pair.samples.iter().zip(&pair.fit.coefficients) {
+                let other = if classes.codes[sample] as usize == i { j - 1 } else { i };
+                table[other * n + sample] = b;
+            }
+        }
+        let pairs = |counts: &[usize]| Layout::Pairs(counts.to_vec());
+        let (machine, counts) = self.machine(data, classes, count, &table, pairs, intercepts, source);
+        let iterations = fits.iter().map(|fit| fit.as_ref().map_or(0, |pair| pair.fit.solution.iterations)).collect();
+        Ok((machine, counts, iterations, report))
+    }
+
+    pub(super) fn one_vs_rest(
+        &self,
+        data: &Dataset<'_>,
+        classes: &Classes,
+        count: usize,
+        source: &TableKernel<'_>,
+        context: &Context<'_>,
+    ) -> Result<(KernelMachine, Vec<usize>, Vec<u64>, FitReport)> {
+        let n = classes.rows.len();
+        let mut iterations = vec![0; count];
+        let mut report = FitReport::default();
+        let (mut table, mut intercepts) = (vec![0.0; count * n], vec![0.0; count]);
+        // One solver for all classes: they share its kernel rows.
+        let mut solver = Solver::new(source, self.solver.cache_bytes(), context)?;
+        let factors: Vec<f64> = classes.codes.iter().map(|&code| classes.factors[code as usize]).collect();
+        for class in 0..count {
+            let signs: Vec<f64> = classes.codes.iter().map(|&code| if code as usize == class { 1.0 } else { -1.0 }).collect();
+            if !signs.contains(&1.0) {
+                intercepts[class] = f64::NEG_INFINITY;
+                continue;
+            }
+            let fit = self.solve_binary(&mut solver, &signs, &classes.weights, &factors, None)?;
+            table[class * n..(class + 1) * n].copy_from_slice(&fit.coefficients);
+            intercepts[class] = fit.intercept;
+            iterations[class] = fit.solution.iterations;
+            report.add(&fit.solution);
+        }
+        let (machine, counts) = self.machine(data, classes, count, &table, |_| Layout::Full, intercepts, source);
+        Ok((machine, counts, iterations, report))
+    }
+
+    /// The machine of a table with one row of coefficients per output (or other class) and one column per sample; with the number of
+    /// support vectors of each class. Support vectors are the samples with a coefficient that is not zero.
+    fn machine(
+        &self,
+        data: &Dataset<'_>,
+        classes: &Classes,
+        count: usize,
+        table: &[f64],
+        layout: impl Fn(&[usize]) -> Layout,
+        intercepts: Vec<f64>,
+        source: &TableKernel<'_>,
+    ) -> (KernelMachine, Vec<usize>) {
+        let n = classes.rows.len();
+        let (order, counts) = support_by_class(&classes.codes, count, |sample| table.iter().skip(sample).step_by(n).any(|b| *b != 0.0));
+        let support: Vec<usize> = order.iter().map(|&s| classes.rows[s]).collect();
+        let machine = KernelMachine {
+            kernel: source.kernel().clone(),
+            vectors: source.kernel().vectors(&data.x, &support),
+            support,
+            coefficients: table.chunks_exact(n).flat_map(|row| order.iter().map(|&s| row[s])).collect(),
+            layout: layout(&counts),
+            intercepts,
+            features: data.x.columns(),
+            tolerance: self.solver.tolerance,
+        };
+        (machine, counts)
+    }
+}
+
+struct PairFit {
+    samples: Vec<usize>,
+    fit: Binary,
+}
+
+/// Fails if the smaller of two classes cannot hold half of `nu`, class weights aside.
+pub(super) fn feasible(nu: f64, classes: &Classes) -> Result<()> {
+    let side = |class: u32| classes.codes.iter().zip(&classes.weights).filter(|(code, _)| **code == class).map(|(_, w)| w).sum::<f64>();
+    let (first, second) = (side(0), side(1));
+    let allowed = 2.0 * first.min(second) / (first + second);
+    if nu > allowed * (1.0 + 1e-12) {
+        return Err(check::complaint(OWNER, "nu", format!("at most {allowed:.6} for these class sizes"), nu));
+    }
+    Ok(())
+}
