@@ -110,8 +110,9 @@ fn functions(text: &str) -> Vec<(usize, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let begins = |line: &str| {
         let bare = line.trim_start();
-        let visible = bare.strip_prefix("pub").map_or(bare, |rest| rest.split_once(' ').map_or("", |(_, rest)| rest));
-        ["fn ", "const fn ", "unsafe fn "].iter().any(|word| visible.starts_with(word))
+        let bare = bare.strip_prefix("pub").unwrap_or(bare);
+        let bare = if bare.starts_with('(') { bare.split_once(')').map_or("", |(_, rest)| rest) } else { bare }.trim_start();
+        ["fn ", "const fn ", "unsafe fn "].iter().any(|word| bare.starts_with(word))
     };
     let mut found = Vec::new();
     for (first, line) in lines.iter().enumerate().filter(|(_, line)| begins(line)) {
