@@ -21,3 +21,5 @@ pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub use rows::{KernelRows, cross, diagonal, rows};
 pub(crate) use rows::{SubsetRows, padded, support};
 pub(crate) use whole::{whole, whole_from_products};
+
+pub use crate::simd::Real;

@@ -122,10 +122,15 @@ pub(super) fn choose(
         let curve = &mut curves[job % depths.len()].errors;
         curve.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / parts.len() as f64);
     }
+    Ok((Some(best_of(curves, plan.rounds, fixed_rounds, held)), stop))
+}
+
+/// The best depth and number of rounds, or none at all where they do not beat the linear machine by more than the uncertainty of `held` rows.
+fn best_of(curves: Vec<Curve>, rounds: usize, fixed_rounds: bool, held: f64) -> Choice {
     let linear_error = curves[0].errors[0];
     let mut best = (linear_error, 0, 0);
     for (place, curve) in curves.iter().enumerate() {
-        for rounds in if fixed_rounds { plan.rounds..=plan.rounds } else { 1..=plan.rounds } {
+        for rounds in if fixed_rounds { rounds..=rounds } else { 1..=rounds } {
             let error = smoothed(&curve.errors, rounds);
             if error < best.0 - 1e-12 || (fixed_rounds && place == 0) {
                 best = (error, place, rounds);
@@ -138,8 +143,7 @@ pub(super) fn choose(
     if !fixed_rounds && best.0 > linear_error - uncertainty {
         best = (linear_error, 0, 0);
     }
-    let choice = Choice { depth: curves[best.1].depth, rounds: best.2, error: best.0, linear_error, curves };
-    Ok((Some(choice), stop))
+    Choice { depth: curves[best.1].depth, rounds: best.2, error: best.0, linear_error, curves }
 }
 
 /// The mean over the window around `place`; the linear machine's point is not part of it.

@@ -127,6 +127,7 @@ pub(super) struct Run {
 
 /// Runs the rounds for `class` against all others. `watch` sees every stage with its new feature (none for the linear machine, and none
 /// for a round that made nothing) and may end the run.
+// long: one round after another, with what is kept between rounds.
 pub(super) fn run(
     table: &TrainingTable,
     class: u32,

@@ -43,9 +43,10 @@
 //!
 //! ```
 //! use boulevard::prelude::*;
+//! # use boulevard::internal::random::Random;
 //!
 //! // Two tasks on rows of their own; both depend on the first column of six only.
-//! let mut random = boulevard::random::Random::new(0, 0);
+//! let mut random = Random::new(0, 0);
 //! let x: Vec<f64> = (0..120 * 6).map(|_| random.normal()).collect();
 //! let sign = |row: usize| (x[row * 6] > 0.0) == (row < 60);
 //! let names: Vec<&str> = (0..120).map(|row| if sign(row) { "yes" } else { "no" }).collect();
@@ -68,8 +69,6 @@ mod problem;
 mod search;
 mod solvers;
 
-#[cfg(test)]
-mod behaviour_tests;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,7 @@
 //! Parameters, and the way from data to a front.
 
+// long: parameters, documentation of every one, and the fit that reads them in order.
+
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};

@@ -27,6 +27,43 @@ struct Side {
     offset: f64,
 }
 
+/// The sides of all samples that have a price.
+fn priced_sides(samples: &Samples<'_>, n: usize) -> Vec<Side> {
+    (0..n)
+        .flat_map(|row| {
+            let side = move |sign: f64, price: f64, offset: f64| (price > 0.0).then_some(Side { row, sign, price, offset });
+            let (t, tube) = (samples.target[row], samples.tube);
+            [side(1.0, samples.up[row], t - tube), side(-1.0, samples.down[row], -t - tube)].into_iter().flatten()
+        })
+        .collect()
+}
+
+/// The point with the certificate that `dual` gives it. Near the end the bias that is best for the weights brings the gap down a step
+/// earlier.
+fn certified(
+    table: &LinearTable<'_>,
+    samples: &Samples<'_>,
+    pull: &Pull,
+    free_bias: bool,
+    point: &Point,
+    dual: Vec<f64>,
+    tolerance: f64,
+) -> (Point, Certificate) {
+    let parts = table.backward_sides(&dual);
+    let now = (point.clone(), certify(&parts, samples, pull, free_bias, point, dual.clone()));
+    if free_bias && now.1.relative() > tolerance && now.1.relative() < 1e-2 {
+        let margins: Vec<f64> = samples.target.iter().zip(&point.residuals).map(|(t, r)| t - r - point.bias).collect();
+        let bias = samples.best_bias(&margins, pull.bias);
+        let residuals = samples.target.iter().zip(&margins).map(|(t, m)| t - m - bias).collect();
+        let moved = Point { w: point.w.clone(), bias, residuals };
+        let other = certify(&parts, samples, pull, free_bias, &moved, dual);
+        if other.gap < now.1.gap {
+            return (moved, other);
+        }
+    }
+    now
+}
+
 pub(super) fn solve(
     table: &LinearTable<'_>,
     samples: &Samples<'_>,
@@ -38,13 +75,7 @@ pub(super) fn solve(
     context: &Context<'_>,
 ) -> LinearOutcome {
     let (n, columns) = (table.rows(), table.columns());
-    let sides: Vec<Side> = (0..n)
-        .flat_map(|row| {
-            let side = move |sign: f64, price: f64, offset: f64| (price > 0.0).then_some(Side { row, sign, price, offset });
-            let (t, tube) = (samples.target[row], samples.tube);
-            [side(1.0, samples.up[row], t - tube), side(-1.0, samples.down[row], -t - tube)].into_iter().flatten()
-        })
-        .collect();
+    let sides = priced_sides(samples, n);
     let count = sides.len().max(1) as f64;
     let excess = |point: &Point, side: &Side| side.sign * (point.residuals[side.row]) - samples.tube;
     // Well inside: half the price, or near the given dual point.
@@ -65,19 +96,7 @@ pub(super) fn solve(
     for _ in 0..MOST_STEPS {
         let mut dual = vec![0.0; n];
         sides.iter().zip(&a).for_each(|(s, a)| dual[s.row] += s.sign * a);
-        let parts = table.backward_sides(&dual);
-        let mut now = (point.clone(), certify(&parts, samples, pull, free_bias, &point, dual.clone()));
-        // Near the end the bias that is best for the weights brings the gap down a step earlier.
-        if free_bias && now.1.relative() > tolerance && now.1.relative() < 1e-2 {
-            let margins: Vec<f64> = samples.target.iter().zip(&point.residuals).map(|(t, r)| t - r - point.bias).collect();
-            let bias = samples.best_bias(&margins, pull.bias);
-            let residuals = samples.target.iter().zip(&margins).map(|(t, m)| t - m - bias).collect();
-            let moved = Point { w: point.w.clone(), bias, residuals };
-            let other = certify(&parts, samples, pull, free_bias, &moved, dual);
-            if other.gap < now.1.gap {
-                now = (moved, other);
-            }
-        }
+        let now = certified(table, samples, pull, free_bias, &point, dual, tolerance);
         let gap = now.1.relative();
         let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
         stalled = if now.1.gap > 0.9 * before { stalled + 1 } else { 0 };

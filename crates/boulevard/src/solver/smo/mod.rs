@@ -20,6 +20,8 @@ mod conjugate;
 mod moves;
 mod segment;
 
+// long: the engine's state is one struct, and every function here changes most of it.
+
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -256,6 +258,7 @@ impl<'a, T: Real> Engine<'a, T> {
     }
 
     /// One step with the variable of `choice`; `false` if no partner promises progress.
+    // long: one pass of a microsecond; every part reads what the one before it found.
     fn step(
         &mut self,
         problem: &DualProblem<'_>,

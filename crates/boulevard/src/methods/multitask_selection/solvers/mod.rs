@@ -10,6 +10,7 @@
 //! parameter, then with a smaller one, which is slower and steadier. Whatever happens, the best certificate of all is the answer.
 
 mod ascent;
+mod block;
 mod descent;
 mod interior;
 mod newton;
