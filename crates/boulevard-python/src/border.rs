@@ -14,8 +14,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
+use boulevard::observe::Isa;
 use boulevard::observe::{Context, Observer, Progress};
-use boulevard::simd::Isa;
 use pyo3::prelude::*;
 
 use crate::errors::{convert, exception};

@@ -9,7 +9,7 @@ use boulevard::kernel::Gamma;
 use boulevard::methods::multitask_selection::MultiTaskSelectionModel;
 use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
-use boulevard::svm::{Answers, Classifier, FitReport, Layout, LinearSvcModel, Model as _, SvcModel};
+use boulevard::svm::{Answers, Classifier, FitReport, Layout, Learner, LinearSvcModel, Model as _, SvcModel};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -61,7 +61,7 @@ pub fn fit<'py>(
     let limits = Limits { threads, time: max_time, memory, progress };
     let large = data.len().saturating_mul(data.len().max(data.x.columns())) >= LARGE;
     let learner = AnyLearner::from_json(kind, parameters).map_err(|error| convert(py, error))?;
-    let (any, raised) = border::run(py, &limits, large || learner.is_long(), |context| learner.fit_in(&data, context))?;
+    let (any, raised) = border::run(py, &limits, large || learner.makes_many_fits(), |context| learner.fit_in(&data, context))?;
     Ok((Model::new(any), raised))
 }
 

@@ -4,11 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import CLASSIFIERS, ESTIMATORS, METHODS
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import boulevard
+from conftest import CLASSIFIERS, ESTIMATORS, METHODS
 
 
 @pytest.mark.filterwarnings("ignore")

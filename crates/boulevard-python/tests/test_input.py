@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from conftest import ESTIMATORS
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 import boulevard
 from boulevard import SVC, SVR, NuSVC
+from conftest import ESTIMATORS
 
 
 def test_data_frames_keep_their_names(two):
@@ -134,7 +134,7 @@ def test_kernels_that_do_not_fit(two):
     with pytest.raises(ValueError, match="the number of samples at training time"):
         SVC(kernel="precomputed").fit(X @ X.T, y).predict(X)
     with pytest.raises(AttributeError, match="only available when using a linear kernel"):
-        SVC().fit(X, y).coef_  # noqa: B018
+        SVC().fit(X, y).coef_
     with pytest.raises(ValueError, match="specified nu is infeasible"):
         NuSVC(nu=0.9).fit(X[: 60 + 5], np.r_[np.zeros(60), np.ones(5)])
 
@@ -158,3 +158,32 @@ def test_sparse_samples_for_a_dense_machine(two):
     X, y = two
     model = SVC().fit(X, y)
     np.testing.assert_allclose(model.decision_function(sp.csr_array(X)), model.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def shifted(array):
+    """The same numbers at addresses that are no multiples of their size, as in a view of a file's bytes."""
+    raw = np.frombuffer(b"\0" + np.ascontiguousarray(array).tobytes(), dtype="u1")
+    view = raw[1:].view(array.dtype).reshape(array.shape)
+    assert not view.flags.aligned
+    return view
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_misaligned_arrays(two, numbers, kind):
+    import scipy.sparse as sp
+
+    X, y = two[0].astype(kind), two[1]
+    weights = np.linspace(1, 2, len(y))
+    model, odd = SVC().fit(X, y, sample_weight=weights), SVC().fit(shifted(X), shifted(y), sample_weight=shifted(weights))
+    np.testing.assert_array_equal(odd.dual_coef_, model.dual_coef_)
+    np.testing.assert_array_equal(model.decision_function(shifted(X)), model.decision_function(X))
+    table = sp.csr_matrix(X)
+    table.data, table.indices = shifted(table.data), shifted(table.indices)
+    np.testing.assert_array_equal(SVC().fit(table, y).intercept_, SVC().fit(sp.csr_matrix(X), y).intercept_)
+    X, y = numbers
+    np.testing.assert_array_equal(SVR().fit(shifted(X), shifted(y)).dual_coef_, SVR().fit(X, y).dual_coef_)
+    np.testing.assert_array_equal(SVR(kernel=lambda A, B: shifted(A @ B.T)).fit(X, y).intercept_, SVR(kernel=lambda A, B: A @ B.T).fit(X, y).intercept_)
+    tasks = boulevard.MultiTaskSelectionRegressor().fit([shifted(X), shifted(X)], [shifted(y), y])
+    np.testing.assert_array_equal(tasks.switches_, boulevard.MultiTaskSelectionRegressor().fit([X, X], [y, y]).switches_)
+    sets = np.stack([X[:3], X[3:6]])
+    np.testing.assert_array_equal(boulevard.kernels.symmetric_kernel(shifted(sets)), boulevard.kernels.symmetric_kernel(sets))

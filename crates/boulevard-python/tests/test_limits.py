@@ -10,8 +10,9 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+import boulevard
 from boulevard import SVC
 
 
@@ -106,3 +107,50 @@ def test_a_signal_handler_that_does_not_raise_changes_nothing():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split()[0] == "1" and done.stdout.split()[1] in "02"
+
+
+class Interrupts:
+    """A target that is interrupted while it is read."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise KeyboardInterrupt
+
+    def __len__(self):
+        return 150
+
+
+def interrupting_kernel(A, B):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_an_interrupt_before_there_is_a_model_leaves_none(two, refit):
+    X, y = two
+    cases = [
+        (SVC(), {"kernel": interrupting_kernel}, y),
+        (boulevard.MultiTaskSelectionClassifier(), {}, Interrupts()),
+        (boulevard.BoostedSVC(max_rounds=2), {}, Interrupts()),
+    ]
+    for model, change, target in cases:
+        if refit:
+            model.fit(X, y)
+        model.set_params(**change)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, target)
+        assert model.fit_status_ == 3
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+    # Any other fault leaves a former model alone.
+    model = SVC().fit(X, y)
+    with pytest.raises(ValueError):
+        model.fit(X, y + 0.5)
+    assert model.predict(X).shape == y.shape
+
+
+def test_warnings_point_to_the_line_that_called(hard):
+    with pytest.warns(ConvergenceWarning) as caught:
+        long_one(max_iter=10).fit(*hard)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning) as caught:
+        boulevard.MultiTaskSelectionClassifier(c=0.5).fit(hard[0][:50, :3], hard[1][:50])
+    assert caught[0].filename == __file__

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import boulevard
-from boulevard import LinearSVC, LinearSVR, SVC, SVR
+from boulevard import SVC, SVR, LinearSVC, LinearSVR
 
 
 @pytest.mark.filterwarnings("ignore")

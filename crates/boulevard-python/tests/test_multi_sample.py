@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GroupKFold, GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 import boulevard
 from boulevard import MultiSampleClassifier

@@ -7,6 +7,7 @@ import sklearn.svm
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 import boulevard
+from conftest import ESTIMATORS
 
 
 def close(ours, theirs, X, method="decision_function", within=1e-5):
@@ -125,3 +126,27 @@ def test_one_class(numbers):
     assert abs(ours.offset_ - theirs.offset_) < 1e-5 * abs(theirs.offset_)
     inside = np.abs(theirs.decision_function(X)) > 1e-4
     np.testing.assert_array_equal(ours.predict(X)[inside], theirs.predict(X)[inside])
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_two_more_kernels_are_what_their_formulas_say(cls, two, tmp_path):
+    from sklearn.metrics.pairwise import chi2_kernel, euclidean_distances
+
+    X, y = np.abs(two[0]), two[1]
+    formulas = {
+        "chi_squared": (lambda A, B: chi2_kernel(A, B, gamma=0.3), {"gamma": 0.3}),
+        "inverse_multiquadric": (lambda A, B: 1 / np.sqrt(0.3 * euclidean_distances(A, B, squared=True) + 4), {"gamma": 0.3, "coef0": 2.0}),
+    }
+    for kernel, (formula, parameters) in formulas.items():
+        model = cls(kernel=kernel, tol=1e-8, **parameters).fit(X, y)
+        plain = cls(kernel=formula, tol=1e-8).fit(X, y)
+        judge = "decision_function" if hasattr(model, "decision_function") else "predict"
+        np.testing.assert_allclose(getattr(model, judge)(X), getattr(plain, judge)(X), rtol=1e-5, atol=1e-5)
+        model.save(tmp_path / "model")
+        again = boulevard.load(tmp_path / "model")
+        assert type(again) is cls and again.kernel == kernel
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="coef0"):
+        cls(kernel="inverse_multiquadric").fit(X, y)
+    with pytest.raises(ValueError):
+        cls(kernel="chi_squared").fit(-X, y)

@@ -7,7 +7,6 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from conftest import ESTIMATORS
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
@@ -16,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import boulevard
 from boulevard import SVC
+from conftest import ESTIMATORS
 
 
 def fitted(cls, X, y, **parameters):
@@ -112,3 +112,26 @@ def test_feature_names_in_files(two, tmp_path):
     again = boulevard.load(tmp_path / "model")
     np.testing.assert_array_equal(again.feature_names_in_, frame.columns)
     assert again.classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("labels", [[False, True], ["1", "nan"], ["007", "8"], ["inf", "x"], [-1, 1], ["no", "yes"]])
+def test_class_labels_in_files(two, labels, tmp_path):
+    X, y = two
+    y = np.array(labels)[y]
+    # scikit-learn cannot weigh text that looks like numbers.
+    text = isinstance(labels[0], str) and labels[0] != "no"
+    model = SVC(class_weight=None if text else {labels[0]: 2.0}).fit(X, y)
+    model.save(tmp_path / "model")
+    again = boulevard.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.classes_, model.classes_)
+    assert again.classes_.dtype == model.classes_.dtype
+    assert text or again.class_weight[labels[0]] == 2.0
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.class_weight_, model.class_weight_)
+
+
+def test_a_kind_without_a_class_is_named(two, tmp_path, monkeypatch):
+    SVC().fit(*two).save(tmp_path / "model")
+    monkeypatch.setitem(boulevard._files._CLASSES, "svc", [])
+    with pytest.raises(boulevard.exceptions.FileFormatError, match="model: models of kind 'svc' cannot be used"):
+        boulevard.load(tmp_path / "model")

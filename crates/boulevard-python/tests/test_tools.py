@@ -2,7 +2,10 @@
 
 import doctest
 import importlib
+import inspect
 import pathlib
+import pkgutil
+import re
 import subprocess
 import sys
 
@@ -60,11 +63,18 @@ def test_pictures_keep_their_data(two):
         boulevard.plot.DecisionDisplay.from_estimator(SVC().fit(*two), two[0])
 
 
-@pytest.mark.parametrize("name", ["", "._classification", "._regression", "._one_class", "._files", ".datasets", ".model_selection", ".plot"])
+MODULES = ["boulevard", *(module.name for module in pkgutil.walk_packages(boulevard.__path__, "boulevard."))]
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name):
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    result = doctest.testmod(importlib.import_module("boulevard" + name), optionflags=options)
-    assert result.failed == 0
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=options).failed == 0
+    for thing in vars(module).values():
+        # A paragraph that was not filled in.
+        for owner in (thing, *vars(thing).values()) if inspect.isclass(thing) else (thing,):
+            assert not re.search(r"^ *\{\w+\}$", getattr(owner, "__doc__", None) or "", re.MULTILINE), owner
 
 
 @pytest.mark.parametrize("script", sorted((HERE.parent / "examples").glob("plot_*.py")), ids=lambda path: path.name)

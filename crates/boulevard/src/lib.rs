@@ -19,24 +19,42 @@
 
 pub mod any;
 mod atomic_file;
-pub mod check;
+mod check;
 pub mod data;
 pub mod error;
 pub mod kernel;
-pub mod linalg;
+mod linalg;
 pub mod methods;
 pub mod metrics;
 pub mod observe;
-pub mod parallel;
+mod parallel;
 pub mod persist;
-pub mod random;
-pub mod simd;
+mod random;
+mod simd;
 pub mod solver;
 pub mod svm;
 pub mod validation;
 pub mod words;
 
 pub use error::{Error, Result};
+pub use solver::release_memory;
+
+/// Not part of the API: what the program, the Python package, the benchmarks and the tests of this repository share. May change at any time.
+#[doc(hidden)]
+pub mod internal {
+    pub mod atomic_file {
+        pub use crate::atomic_file::replace;
+    }
+    pub mod check {
+        pub use crate::check::*;
+    }
+    pub mod parallel {
+        pub use crate::parallel::map;
+    }
+    pub mod random {
+        pub use crate::random::Random;
+    }
+}
 
 /// What most programs need.
 pub mod prelude {

@@ -5,9 +5,10 @@
 
 use std::str::FromStr;
 
+use boulevard::any::{METHODS, lists};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::multitask_selection::{MarginPrior, Select};
-use boulevard::solver::linear::{Bias, LinearLoss, Regulariser};
+use boulevard::solver::linear::{Bias, LinearLoss, Regularizer};
 use boulevard::svm::{ClassWeight, Multiclass};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -54,21 +55,38 @@ impl MethodName {
 
     /// The library's names for it. Where there are two, the loss decides.
     pub fn methods(self) -> &'static [&'static str] {
-        match self {
-            Self::Svc => &["svc"],
-            Self::NuSvc => &["nu_svc"],
-            Self::Svr => &["svr"],
-            Self::NuSvr => &["nu_svr"],
-            Self::OneClass => &["one_class"],
-            Self::Gather => &["multi_sample"],
-            Self::Linear => &["linear_svc", "linear_svr"],
-            Self::Induce => &["feature_induction"],
-            Self::Select => &["multitask_selection"],
-            Self::Boost => &["boosted"],
-            Self::Pareto => &["pareto"],
-        }
+        NAMES.iter().find(|(name, _)| *name == self).map_or(&[], |(_, methods)| methods)
     }
 }
+
+/// Names here and in the library.
+const NAMES: &[(MethodName, &[&str])] = &[
+    (MethodName::Svc, &["svc"]),
+    (MethodName::NuSvc, &["nu_svc"]),
+    (MethodName::Svr, &["svr"]),
+    (MethodName::NuSvr, &["nu_svr"]),
+    (MethodName::OneClass, &["one_class"]),
+    (MethodName::Gather, &["multi_sample"]),
+    (MethodName::Linear, &["linear_svc", "linear_svr"]),
+    (MethodName::Induce, &["feature_induction"]),
+    (MethodName::Select, &["multitask_selection"]),
+    (MethodName::Boost, &["boosted"]),
+    (MethodName::Pareto, &["pareto"]),
+];
+
+/// A method of the library without a name here could not be asked for: the compiler says so.
+const _: () = {
+    let mut method = 0;
+    while method < METHODS.len() {
+        let (mut found, mut name) = (false, 0);
+        while name < NAMES.len() {
+            found |= lists(NAMES[name].1, METHODS[method].name);
+            name += 1;
+        }
+        assert!(found, "every method of the library needs a name in MethodName and NAMES");
+        method += 1;
+    }
+};
 
 /// What a linear machine pays for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -212,7 +230,7 @@ pub struct LearnerArgs {
     pub loss: Option<LossName>,
     /// What keeps the weights small (linear with squared-hinge) [default: l2]
     #[arg(long, value_name = "PENALTY")]
-    pub penalty: Option<Regulariser>,
+    pub penalty: Option<Regularizer>,
     /// Regularise the intercept, as the weight of a constant column of this value (linear) [default: it is free]
     #[arg(long, value_name = "VALUE", value_parser = constant_column, allow_negative_numbers = true)]
     pub intercept_scaling: Option<Bias>,

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, ensure};
 use boulevard::any::AnyLearner;
-use boulevard::check;
 use boulevard::data::split::{self, Split};
 use boulevard::data::{Categories, Dataset, LabelMatrix, Target};
+use boulevard::internal::check;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::comparison::{TTest, corrected_t_test, mean, standard_deviation};
 use boulevard::metrics::multilabel::LabelConfusion;

@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 use boulevard::data::io::{Missing, ReadOptions, TargetKind};
 use boulevard::data::split::{Split, stratified_hold_out, stratified_k_fold};
 use boulevard::data::{Categories, Dataset, Matrix, Scaler, Scaling, Target};
+use boulevard::internal::parallel;
 use boulevard::kernel::Kernel;
 use boulevard::methods::feature_induction::FeatureInduction;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
-use boulevard::parallel;
 use boulevard::solver::linear::LinearLoss;
 use boulevard::svm::{Classifier, Learner, LinearSvc, Model, Penalty, Svc};
 

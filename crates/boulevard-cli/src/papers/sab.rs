@@ -8,11 +8,11 @@ use anyhow::{Result, bail};
 use boulevard::data::io::{ReadOptions, TargetKind};
 use boulevard::data::split::multilabel_k_fold;
 use boulevard::data::{Dataset, LabelMatrix, Target};
+use boulevard::internal::parallel;
 use boulevard::methods::boosted::{AtLeastOne, BoostedSvc, InitialWeights, Sampling, Thresholds, Voting};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::observe::{Context, StopReason};
-use boulevard::parallel;
 use boulevard::svm::{ClassWeight, Learner, Model};
 use serde::{Deserialize, Serialize};
 

@@ -10,19 +10,22 @@ Drop-in classes for :mod:`sklearn.svm`, written in Rust.
 True
 """
 
+from typing import Any
+
 from . import datasets, exceptions, kernels, model_selection
-from ._boosted import BoostedSVC
-from ._classification import SVC, NuSVC
 from ._core import __version__
 from ._files import load
-from ._induction import FeatureInducer, FeatureInductionClassifier
-from ._multi_sample import MultiSampleClassifier
-from ._linear import LinearSVC, LinearSVR
-from ._one_class import OneClassSVM
-from ._pareto import ParetoSVC
-from ._regression import SVR, NuSVR
-from ._selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor
-from ._selection_tools import selection_path, selection_search, transfer_report
+from .methods import (
+    BoostedSVC,
+    FeatureInducer,
+    FeatureInductionClassifier,
+    MultiSampleClassifier,
+    MultiTaskSelectionClassifier,
+    MultiTaskSelectionRegressor,
+    ParetoSVC,
+)
+from .methods._multitask_selection_search import selection_path, selection_search, transfer_report
+from .svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 __all__ = [
     "SVC",
@@ -52,7 +55,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     # Plots need matplotlib, which not everybody has.
     if name == "plot":
         import importlib

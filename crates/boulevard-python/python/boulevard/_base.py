@@ -1,87 +1,83 @@
-"""What all estimators share: parameters, input, the call into the native part, pickling and files.
+"""What all estimators share: parameters, input, the calls into the native part, pickling and files.
 
-A new estimator gives ``_parameter_constraints``, builds its parameters as JSON, calls :meth:`NativeEstimator._run` and reads the
-model's parts; see ``_kernel_estimator.py``.
+A new estimator gives ``_parameter_constraints``, builds its parameters as JSON, calls :meth:`NativeEstimator._run`, and sets its fitted
+attributes in ``_take``; ``_constructor`` reads the parameters back from a file, and :func:`boulevard._files.loads` names the kind.
 """
 
+import functools
+import json
 import os
-import threading
+import sys
 import warnings
-from numbers import Integral, Real
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _progress
+from ._limits import count_threads
+from ._typing import Parts, Table
 from .exceptions import DataError
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # pragma: no cover
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin, which the installed version does not have."""
 
-    def with_callbacks(method):
+    def with_callbacks(method: Any) -> Any:
         """Changes nothing."""
         return method
 
 
-__all__ = ["CallbackSupportMixin", "NativeEstimator", "shared_constraints", "with_callbacks"]
+__all__ = ["NativeEstimator", "aligned", "fitting", "warn"]
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _PLAIN = (float, int, str, bool, type(None))
-
-#: Constraints of the parameters that every estimator has.
-shared_constraints = {
-    "n_jobs": [None, Integral],
-    "verbose": ["verbose"],
-    "max_time": [None, Interval(Real, 0, None, closed="neither")],
-    "memory_limit": [None, Interval(Integral, 1, None, closed="left")],
-    "random_state": ["random_state"],
-}
+# Parameters are plain trees: without the search for cycles the text of a small fit is ready in two thirds of the time.
+_to_json = json.JSONEncoder(check_circular=False).encode
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def count_threads(n_jobs):
-    """How many threads ``n_jobs`` stands for.
+def fitting(method: _Method) -> _Method:
+    """Marks a ``fit``: callbacks are set up around it, and Ctrl-C before there is a model leaves an estimator that says so."""
 
-    None means all cores that the process may use (``OMP_NUM_THREADS``, which joblib's workers set, counts), but one when the call
-    comes from a thread other than the main one: whoever made that thread is already sharing out the cores. Results do not depend on it.
-    """
-    if n_jobs is None:
-        if threading.current_thread() is not threading.main_thread():
-            return 1
-        given = os.environ.get("OMP_NUM_THREADS", "")
-        cores = _cores()
-        return max(1, min(cores, int(given))) if given.isdigit() else cores
-    if n_jobs == 0:
-        raise ValueError("n_jobs == 0 in Parallel has no meaning")
-    return max(1, _cores() + 1 + n_jobs) if n_jobs < 0 else int(n_jobs)
+    @functools.wraps(method)
+    def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.__dict__.get("_native")
+        try:
+            return method(self, *args, **kwargs)
+        except KeyboardInterrupt:
+            if self.__dict__.get("_native") is before:
+                # What stands beside a former model may already belong to the new fit: better no model than a mixed one.
+                self.__dict__.pop("_native", None)
+                self.fit_status_ = 3
+            raise
 
-
-def _cores():
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
+    return with_callbacks(fit)
 
 
-def seed_of(random_state):
-    """A number for ``random_state``; None is 0, so that runs repeat."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+def warn(message: str, category: type[Warning]) -> None:
+    """Warns at the line of the user's own code: the first outside this package and scikit-learn's callbacks."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("boulevard.", "sklearn.callback")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
-def _frozen(values):
+def aligned(array: Any) -> Any:
+    """The array itself, or a copy where its numbers do not start at addresses that processors like (views of raw bytes)."""
+    return array if array.flags.aligned else array.copy()
+
+
+def _frozen(values: Any) -> tuple[Any, ...] | None:
     """A key for plain values, or lists and dictionaries of them, that tells 1 from 1.0 and True; None where something else is inside."""
     parts = []
     for value in values:
@@ -105,16 +101,25 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     # The parameters are those of the class it stands in for; its page explains them.
     _doc_link_module = "boulevard"
     _doc_link_template = "https://scikit-learn.org/stable/modules/generated/sklearn.svm.{estimator_name}.html"
-    _valid_parameters = None
-    _target_kinds = "biuf"
+    _valid_parameters: ClassVar[tuple[tuple[str, ...], set[Any]] | None] = None
+    _kind: ClassVar[str]
+    _target_kinds: ClassVar[str] = "biuf"
+    _native: _core.Model
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    objective_: float
+    dual_gap_: float
+    fit_time_: float
+    fit_status_: int
 
     # ------------------------------------------------------------ parameters
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Validates the parameters with scikit-learn's words; a combination that was found valid before is not looked at again."""
         cls = type(self)
         if "_valid_parameters" not in cls.__dict__:
             cls._valid_parameters = (tuple(cls._get_param_names()), set())
+        assert cls._valid_parameters is not None
         names, seen = cls._valid_parameters
         values = tuple([getattr(self, name) for name in names])
         key = _frozen(values)
@@ -127,7 +132,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
 
     # ------------------------------------------------------------ input
 
-    def _read(self, X, y=None, *, reset, needs_y=False):
+    def _read(self, X: Any, y: Any = None, *, reset: bool, needs_y: bool = False) -> tuple[Any, Any]:
         """The table in a form the native part borrows, and y.
 
         An array that is ready is passed on after a look at its type; everything else goes through scikit-learn's ``validate_data``.
@@ -137,6 +142,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             and X.ndim == 2
             and X.dtype in _FLOATS
             and X.flags.c_contiguous
+            and X.flags.aligned
             and X.shape[0] > 0
             and X.shape[1] > 0
         ):
@@ -149,50 +155,88 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
                 return X, y
         return self._read_anything(X, y, reset=reset, needs_y=needs_y)
 
-    def _read_anything(self, X, y, *, reset, needs_y):
+    def _read_anything(self, X: Any, y: Any, *, reset: bool, needs_y: bool) -> tuple[Any, Any]:
         dtype = [np.float64, np.float32]
         options = {"accept_sparse": "csr", "dtype": dtype, "order": "C", "accept_large_sparse": True, "reset": reset}
         if needs_y:
             X, y = validate_data(self, X, y, **options)
         else:
             X = validate_data(self, X, **options)
-        return X, y
+        return X if sp.issparse(X) else aligned(X), y
+
+    def _read_training(self, X: Any, y: Any, needs_y: bool = True) -> tuple[Any, Any]:
+        """Training table and targets."""
+        if needs_y and y is None:
+            self._read_anything(X, y, reset=True, needs_y=True)  # says that y is missing
+        return self._read(X, y, reset=True, needs_y=needs_y)
+
+    def _read_new(self, X: Any) -> Table:
+        """A table to judge."""
+        self._need_model()
+        return self._table(self._read(X, reset=False)[0])
+
+    def _read_again(self, X: Any, y: Any = None, *, reset: bool) -> None:
+        """After a complaint of the native part: the quick look at ready arrays left faults to it that scikit-learn has words for."""
+        if not callable(getattr(self, "kernel", None)):
+            self._read_anything(X, y, reset=reset, needs_y=y is not None)
 
     @staticmethod
-    def _table(X):
+    def _table(X: Any) -> Table:
         """What the native part takes: the array, or the parts of a CSR matrix."""
         if type(X) is np.ndarray:
             return X
         if sp.issparse(X):
-            return (X.indptr, X.indices, X.data, X.shape[1])
+            return (aligned(X.indptr), aligned(X.indices), aligned(X.data), X.shape[1])
         return np.asarray(X)
 
-    # ------------------------------------------------------------ the native part
+    # ------------------------------------------------------------ fitting
 
-    def _run(self, kind, parameters, X, y, names, weights, original):
-        """Fits; stores the model, what all fits report, and raises what stopped the fit."""
+    def _run(
+        self,
+        parameters: Parts,
+        X: Any,
+        y: Any,
+        names: list[str] | None,
+        weights: Any,
+        original: tuple[Any, Any],
+        training: tuple[Any, ...] | None = None,
+    ) -> tuple[Parts, BaseException | None]:
+        """Fits and stores the model and what all fits report; returns its parts and what stopped the fit.
+
+        ``training`` is what probabilities need; it is kept (references, no copies) where they are not there yet.
+        """
         listener = self._listener(original)
+        self.__dict__.pop("_training", None)
         try:
-            features = self.feature_names_in_.tolist() if "feature_names_in_" in self.__dict__ else None
             limits = (count_threads(self.n_jobs), self.max_time, self.memory_limit, listener)
-            model, raised = self._call(kind, parameters, self._table(X), y, names, weights, features, limits)
+            model, raised = self._call(_to_json(parameters), X, y, names, weights, self._feature_names(), limits)
         except DataError:
-            # The quick look at ready arrays leaves some faults to the native part: say them in scikit-learn's words.
-            if not callable(getattr(self, "kernel", None)):
-                self._read_anything(*original, reset=True, needs_y=y is not None)
+            self._read_again(*original, reset=True)
             raise
-        return self._keep(model, listener), raised
+        parts = self._keep(model, listener)
+        if training is not None and not model.calibrated:
+            self._training = training
+        return parts, raised
 
-    def _listener(self, original):
+    def _call(
+        self, parameters: str, X: Any, y: Any, names: list[str] | None, weights: Any, features: list[str] | None, limits: tuple[Any, ...]
+    ) -> tuple[_core.Model, BaseException | None]:
+        """The call itself; estimators with other columns than these override it."""
+        return _core.fit(self._kind, parameters, self._table(X), y, names, weights, features, *limits)
+
+    def _feature_names(self) -> list[str] | None:
+        return self.feature_names_in_.tolist() if "feature_names_in_" in self.__dict__ else None
+
+    def _listener(self, original: tuple[Any, Any]) -> _progress.Several | None:
         """Who is told about progress, if anybody."""
-        listeners = []
+        listeners: list[_progress.Listener] = []
         if self.verbose:
             listeners.append(_progress.Line(type(self).__name__))
         if "_skl_callbacks" in self.__dict__:
             listeners.append(_progress.Callbacks(self, *original))
         return _progress.Several(listeners) if listeners else None
 
-    def _keep(self, model, listener=None):
+    def _keep(self, model: _core.Model, listener: _progress.Several | None = None) -> Parts:
         """Stores a fitted model and what all fits report; returns its parts."""
         parts = model.parts()
         self._native = model
@@ -205,11 +249,11 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             listener.finish(parts["status"], int(np.sum(steps)), parts["gap"])
         return parts
 
-    def _call(self, kind, parameters, X, y, names, weights, features, limits):
-        """The call itself; estimators with other columns than these override it."""
-        return _core.fit(kind, parameters, X, y, names, weights, features, *limits)
+    def _take(self, parts: Parts) -> None:
+        """Sets the fitted attributes from the model's parts."""
+        raise NotImplementedError
 
-    def _end(self, parts, raised):
+    def _end(self, parts: Parts, raised: BaseException | None) -> None:
         """Warns or raises if the fit did not come to its end."""
         if raised is not None:
             raise raised
@@ -222,20 +266,39 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             reason, cure = f"max_time={self.max_time}", "raise max_time"
         else:
             reason, cure = "stopped by a callback", "let it go on"
-        warnings.warn(
+        warn(
             f"Solver terminated early ({reason}).  Consider pre-processing your data with StandardScaler or MinMaxScaler, or {cure}. "
             f"The relative duality gap is {parts['gap']:.3g}, the KKT violation {parts['violation']:.3g} (tol={self.tol:g}).",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
-    def _limit(self):
+    def _limit(self) -> tuple[str, str]:
         """What ended a fit of status 1, and the cure."""
         return f"max_iter={self.max_iter}", "raise max_iter"
 
+    # ------------------------------------------------------------ judging
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a model; attributes alone may be left from a fit that was interrupted before its solver started."""
+        return "_native" in self.__dict__
+
+    def _need_model(self) -> None:
+        if "_native" not in self.__dict__:
+            check_is_fitted(self)
+
+    def _judge(self, what: str | Callable[..., Any], X: Any, *arguments: Any) -> Any:
+        """Calls a method of the native model, by name, or a function of it, with the table, other arguments, and threads."""
+        table = self._read_new(X)
+        call = getattr(self._native, what) if isinstance(what, str) else functools.partial(what, self._native)
+        try:
+            return call(table, *arguments, count_threads(self.n_jobs))
+        except DataError:
+            self._read_again(X, reset=False)
+            raise
+
     # ------------------------------------------------------------ pickling and files
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_native" in state:
             if state["_native"].calibrated:
@@ -244,13 +307,13 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             state["_native"] = bytes(state["_native"].to_bytes())
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         if isinstance(state.get("_native"), bytes | bytearray):
             state["_native"] = _core.Model.from_bytes(bytes(state["_native"]))
         super().__setstate__(state)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model in boulevard's own format.
 
         The file holds plain arrays and a JSON header, no code: it is safe to load, and the command line and the Rust library read it
@@ -261,5 +324,34 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         path : str or path-like
             The file to write; one that is there already is replaced in one step.
         """
-        check_is_fitted(self)
+        self._need_model()
         self._native.save(os.fspath(path))
+
+    @classmethod
+    def _fits(cls, model: _core.Model) -> bool:
+        """Whether a model of the class's kind is one of the class's own; for classes that share a kind."""
+        return True
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        """The parameters of ``__init__`` from those of the native learner."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_native(cls, model: _core.Model) -> Self:
+        """An estimator around a model from a file."""
+        estimator = cls(**cls._constructor(json.loads(model.parameters)))
+        estimator._adopt(model)
+        return estimator
+
+    def _adopt(self, model: _core.Model) -> None:
+        """Sets what ``fit`` sets, from a native model."""
+        parts = self._keep(model)
+        self.n_features_in_ = parts["features"]
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        self._prepare(model, parts)
+        self._take(parts)
+
+    def _prepare(self, model: _core.Model, parts: Parts) -> None:
+        """Sets what ``fit`` sets before there is a model: classes, shapes."""

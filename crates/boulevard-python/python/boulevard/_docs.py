@@ -1,17 +1,23 @@
-"""Paragraphs that the docstrings of several classes share."""
+"""Paragraphs that the docstrings of several classes and methods share."""
 
 import re
+from types import FunctionType
+from typing import Any, TypeVar
+
+_Class = TypeVar("_Class", bound=type[Any])
 
 _PARTS = {
     "kernel": """
-kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "epanechnikov", "multiquadric", "precomputed"} or callable, default="rbf"
-    The kernel. ``"precomputed"`` takes kernel matrices instead of samples; a callable gets two tables and returns their kernel matrix.
+kernel : str or callable, default="rbf"
+    The kernel: "linear", "poly", "rbf", "sigmoid", "laplacian", "epanechnikov", "multiquadric", "inverse_multiquadric" or
+    "chi_squared". ``"precomputed"`` takes kernel matrices instead of samples; a callable gets two tables and returns their kernel
+    matrix. Formulas: :mod:`boulevard.kernels`.
 degree : int, default=3
     Exponent of "poly" and "epanechnikov".
 gamma : {"scale", "auto"} or float, default="scale"
     Inverse width. "scale" is ``1 / (n_features * X.var())`` with the variance weighted by ``sample_weight``, "auto" ``1 / n_features``.
 coef0 : float, default=0.0
-    Constant of "poly", "sigmoid" and "multiquadric".
+    Constant of "poly", "sigmoid", "multiquadric" and "inverse_multiquadric" (where it must not be zero).
 """,
     "solver": """
 shrinking : bool, default=True
@@ -34,6 +40,16 @@ calibrate : bool, default=False
     Whether to fit probabilities with the model, which costs five more fits. Otherwise that happens when ``predict_proba`` is first
     called; until then the model keeps a reference to its training data.
 """,
+    "limits": """
+n_jobs : int, default=None
+    Threads; None or -1 means all cores (one inside other threads, and what joblib allows inside its workers). Results do not depend on it.
+verbose : int, default=0
+    1 shows progress on standard error.
+max_time : float, default=None
+    Seconds after which the fit stops with what it has (``fit_status_ == 2``) and warns.
+memory_limit : int, default=None
+    Bytes that caches and work space may take.
+""",
     "shared": """
 n_jobs : int, default=None
     Threads; None or -1 means all cores (one inside other threads, and what joblib allows inside its workers). Results do not depend on it.
@@ -52,7 +68,7 @@ classes_ : ndarray of shape (n_classes,)
 class_weight_ : ndarray of shape (n_classes,)
     Factor of ``C`` for each class.
 """,
-    "attributes": """
+    "support_attributes": """
 support_ : ndarray of shape (n_SV,)
     Rows of the support vectors.
 support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
@@ -67,31 +83,192 @@ intercept_ : ndarray of shape (n_machines,)
     Constants of the decision function.
 n_iter_ : ndarray of shape (n_machines,) or int
     Steps of the solver.
-fit_status_ : int
-    0 converged, 1 iteration limit, 2 time limit, 3 interrupted.
-objective_ : float
-    Value of the dual objective; the sum over all pairs of classes.
-dual_gap_ : float
-    Relative duality gap, the certificate: how far from the optimum the fit may be at most.
-fit_time_ : float
-    Seconds.
 shape_fit_ : tuple of int
     Shape of the training table.
+""",
+    "class_weight": """
+class_weight : dict or "balanced", default=None
+    Factors of ``C`` by class; "balanced" is inversely to the classes' (weighted) frequencies.
+""",
+    "fit_attributes": """
+objective_ : float
+    Value of the dual objective; the sum over all machines.
+dual_gap_ : float
+    Relative duality gap, the certificate: how far from the optimum the fit may be at most.
+fit_status_ : int
+    0 converged, 1 iteration limit (or no further progress), 2 time limit, 3 interrupted.
+fit_time_ : float
+    Seconds.
 n_features_in_ : int
     Number of features seen during ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features, where ``X`` had names that are all strings.
 """,
+    "samples": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The samples.
+""",
+    "samples_or_kernel": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The samples; kernel values with the training samples for ``kernel="precomputed"``.
+""",
+    "training": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Training samples.
+""",
+    "training_or_kernel": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+    Training samples; a square kernel matrix for ``kernel="precomputed"``.
+""",
+    "labels": """
+y : array-like of shape (n_samples,)
+    Class labels.
+""",
+    "numbers": """
+y : array-like of shape (n_samples,)
+    Target values.
+""",
+    "sample_weight": """
+sample_weight : array-like of shape (n_samples,), default=None
+    How much each sample counts: 2 is the same as having the row twice.
+""",
+    "self": """
+Returns
+-------
+self : object
+    The fitted estimator.
+""",
+    "predicted_labels": """
+Returns
+-------
+labels : ndarray of shape (n_samples,)
+    The class with the largest decision value.
+""",
+    "predicted_numbers": """
+Returns
+-------
+values : ndarray of shape (n_samples,)
+    The predictions.
+""",
+    "tables": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of them
+    The samples; a list holds one table per task.
+task : int, default=None
+    Which task, for one table.
+""",
+    "sets": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features), 3-D array or list of tables
+    The samples.
+groups : array-like of shape (n_samples,), default=None
+    Which samples belong together; None means every row is a set of its own.
+""",
+    "induction": """
+n_induced : int or "auto", default="auto"
+    Rounds; "auto" chooses up to ``max_induced`` on held-out rows.
+max_depth : int, None or "auto", default="auto"
+    Levels of tests in a tree; None is no limit (64), "auto" chooses 1, 3 or no limit on held-out rows.
+C : float, default=0.01
+    The price of one unit of slack.
+sampling : {"resample", "weight"}, default="resample"
+    Whether trees see rows drawn by weight, or all rows with their weights (nothing is random then, except the hold-out).
+output : {"soft", "hard", "laplace"}, default="soft"
+    What a leaf says: how sure it is, its sign, or how sure it is after two more rows.
+gamma_rule : {"w2/2C", "w/C", "cw"}, default="w2/2C"
+    Which regularisation term the sharpness of the weights is solved for; the paper prints all three.
+gamma_max : float, default=50.0
+    The largest sharpness.
+min_samples_leaf : float, default=2
+    Least weight of a leaf.
+confidence : float, default=0.25
+    Confidence of the pruning; 0 prunes nothing.
+cross_fit : bool, default=False
+    Whether each row's value comes from a tree that did not see it (five more trees per round).
+max_induced : int, default=50
+    Rounds at most where their number is chosen.
+min_gain : float, default=0.0
+    Stop when a feature lowers the objective by less than this share of it.
+""",
+    "induction_attributes": """
+rules_ : list of dict
+    Rules, the weightiest first: ``text``, ``class``, ``adds`` (to the decision where it holds), ``weight`` (standard deviation of its
+    contribution), ``support``, ``edge``, ``rounds``. Equal rules of different trees are one.
+n_induced_ : int or ndarray
+    Features that were induced (per class).
+gammas_, edges_, edge_bounds_ : ndarray of shape (n_features,)
+    Of every induced feature: sharpness, weighted edge, and the decrease of the smooth loss that it promised.
+staged_errors_, objectives_ : ndarray of shape (n_induced_ + 1,), or a list of them
+    Training error and objective with 0, 1, 2, ... features (per class).
+linear_error_ : float or ndarray
+    Training error of the linear machine (per class).
+choices_ : list of dict or None
+    Per class what the hold-out found: ``depth``, ``rounds``, ``error``, ``linear_error``, ``curves``.
+declined_ : list of str or None
+    Per class why nothing was induced.
+mean_, scale_ : ndarray of shape (n_features_in_,)
+    How columns are standardized.
+classes_ : ndarray of shape (n_classes,)
+    The class labels.
+class_weight_ : ndarray of shape (n_classes,)
+    Factor of ``C`` for each class.
+n_iter_ : int
+    Steps of the solver in all fits.
+""",
+    "selection": """
+select : {"features", "kernels"}, default="features"
+    What is switched on or off.
+kernels : list of (name, parameters), default=None
+    Base kernels for ``select="kernels"``, for example ``[("poly", {"degree": 2, "coef0": 1.0}), ("rbf", {"gamma": 0.5})]``. A
+    polynomial's ``gamma`` is 1 unless given. None means a linear, two polynomial and a radial kernel.
+normalize_kernels : bool, default=True
+    Whether kernels are brought to ``k(x, x) = 1``.
+rho : float, default=0.01
+    Prior probability that a feature is on. 1 means no selection (a log-barrier SVM); smaller values select more.
+ln_rho : float, default=None
+    Its logarithm, down to -700; wins over ``rho``.
+""",
+    "selection_prior": """
+bias : {"gaussian", "flat"}, default="gaussian"
+    Prior of every task's bias.
+bias_variance : float, default=1.0
+    Variance of a Gaussian bias.
+share : bool, default=True
+    Whether tasks share their switches. Otherwise each task is solved alone.
+threshold : float, default=0.0
+    Switches at or below it are taken as off when predicting.
+tol : float, default=1e-6
+    Relative duality gap to reach.
+max_iter : int, default=1000
+    Steps of the solvers at most.
+""",
+    "selection_attributes": """
+switches_ : ndarray of shape (n_groups,), or (n_tasks, n_groups) for ``share=False``
+    Probability that each feature or kernel is on.
+coef_ : ndarray of shape (n_tasks, n_features)
+    Weights, with ``select="features"``.
+kernel_weights_ : ndarray of shape (n_kernels,)
+    Weights of the base kernels, with ``select="kernels"``.
+intercept_ : ndarray of shape (n_tasks,)
+    Biases.
+""",
+    "ax": """
+ax : matplotlib axes, default=None
+    Where to draw.
+**kwargs
+    For :meth:`plot`.
+""",
 }
 
 
-def document(cls):
-    """Fills the places in braces of the class's docstring."""
+def document(cls: _Class) -> _Class:
+    """Fills the places in braces in the docstrings of a class and of its methods."""
 
-    def fill(found):
+    def fill(found: re.Match[str]) -> str:
         indent, name = found.group(1), found.group(2)
         return "\n".join(indent + line if line else line for line in _PARTS[name].strip("\n").split("\n"))
 
-    if cls.__doc__:
-        cls.__doc__ = re.sub(r"^( *)\{(\w+)\}$", fill, cls.__doc__, flags=re.MULTILINE)
+    for thing in (cls, *cls.__dict__.values()):
+        # A class method and its function each have a docstring.
+        for owner in (thing, getattr(thing, "__func__", None)):
+            if (owner is cls or isinstance(owner, classmethod | FunctionType)) and owner.__doc__:
+                owner.__doc__ = re.sub(r"^( *)\{(\w+)\}$", fill, owner.__doc__, flags=re.MULTILINE)
     return cls

@@ -2,19 +2,32 @@
 
 import sys
 import time
+from typing import Any, Protocol
+
+
+class Listener(Protocol):
+    """Is told about every stage, and how it ended."""
+
+    def __call__(self, stage: str, done: int, total: int | None, violation: float | None, tolerance: float | None) -> bool:
+        """A report; a true answer stops the fit."""
+        ...
+
+    def finish(self, status: int, steps: int, gap: float) -> None:
+        """The end."""
+        ...
 
 
 class Line:
     """Shows progress: one line that renews itself in a terminal or notebook, one line per stage otherwise."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self.start = time.monotonic()
-        self.stage = None
+        self.stage: str | None = None
         self.width = 0
         self.live = _is_live(sys.stderr)
 
-    def __call__(self, stage, done, total, violation, tolerance):
+    def __call__(self, stage: str, done: int, total: int | None, violation: float | None, tolerance: float | None) -> bool:
         if not self.live and stage == self.stage:
             return False
         self.stage = stage
@@ -28,13 +41,13 @@ class Line:
         self._write(f"{text}, {time.monotonic() - self.start:.1f} s", last=not self.live)
         return False
 
-    def finish(self, status, steps, gap):
+    def finish(self, status: int, steps: int, gap: float) -> None:
         """Says how it ended."""
         ends = {0: "converged", 1: "iteration limit", 2: "time limit", 3: "interrupted"}
         text = f"{self.name}: {ends.get(status, 'done')} after {steps:,} steps, {time.monotonic() - self.start:.2f} s, gap {gap:.2g}"
         self._write(text, last=True)
 
-    def _write(self, text, last):
+    def _write(self, text: str, last: bool) -> None:
         if self.live:
             blank = " " * max(0, self.width - len(text))
             self.width = 0 if last else len(text)
@@ -43,7 +56,7 @@ class Line:
         sys.stderr.flush()
 
 
-def _is_live(stream):
+def _is_live(stream: Any) -> bool:
     # Notebooks honor \r although they are no terminals.
     return bool(getattr(stream, "isatty", lambda: False)()) or type(stream).__module__.startswith("ipykernel")
 
@@ -51,18 +64,18 @@ def _is_live(stream):
 class Callbacks:
     """Hands progress to the callbacks of ``set_callbacks``: every report is a subtask; a true answer stops the fit."""
 
-    def __init__(self, estimator, X, y):
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self.estimator = estimator
         self.data = {"X": X, "y": y}
         self.context = estimator._init_callback_context(max_subtasks=None)
         self.context.call_on_fit_task_begin(estimator=estimator, **self.data)
 
-    def __call__(self, stage, done, total, violation, tolerance):
+    def __call__(self, stage: str, done: int, total: int | None, violation: float | None, tolerance: float | None) -> bool:
         part = self.context.subcontext(task_name=stage)
         part.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         return bool(part.call_on_fit_task_end(estimator=self.estimator, **self.data))
 
-    def finish(self, status, steps, gap):
+    def finish(self, status: int, steps: int, gap: float) -> None:
         """Ends the root task."""
         self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
 
@@ -70,13 +83,14 @@ class Callbacks:
 class Several:
     """Several listeners as one."""
 
-    def __init__(self, listeners):
+    def __init__(self, listeners: list[Listener]) -> None:
         self.listeners = listeners
 
-    def __call__(self, *report):
-        return any([listener(*report) for listener in self.listeners])
+    def __call__(self, stage: str, done: int, total: int | None, violation: float | None, tolerance: float | None) -> bool:
+        answers = [listener(stage, done, total, violation, tolerance) for listener in self.listeners]
+        return any(answers)
 
-    def finish(self, *end):
+    def finish(self, status: int, steps: int, gap: float) -> None:
         """Tells all of them."""
         for listener in self.listeners:
-            listener.finish(*end)
+            listener.finish(status, steps, gap)

@@ -3,6 +3,8 @@
 Each is also of the built-in kind that scikit-learn users expect: everything about input is a ``ValueError``.
 """
 
+import re
+
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 __all__ = [
@@ -24,11 +26,30 @@ class BoulevardError(Exception):
 
 
 class ParameterError(BoulevardError, ValueError):
-    """A parameter outside its range."""
+    """A parameter outside its range.
+
+    Attributes
+    ----------
+    name : str or None
+        The parameter, where the complaint is about a single one.
+    """
+
+    def __init__(self, message: str = "", name: str | None = None) -> None:
+        super().__init__(message)
+        if name is None:
+            # The one place that reads it out of the sentence; everybody else asks the attribute.
+            found = re.search(r"parameter `(\w+)`", message)
+            name = found.group(1) if found else None
+        self.name = name
 
 
 class DataError(BoulevardError, ValueError):
     """Data that are well formed but cannot be learnt from."""
+
+    @property
+    def is_overflow(self) -> bool:
+        """Whether numbers were too large to be computed with."""
+        return "overflow" in str(self)
 
 
 class NotFiniteError(DataError):

@@ -1,18 +1,45 @@
-"""Kernels between sets of samples."""
+"""Kernels between sets of samples; and the kernels of single samples, which every estimator takes by name.
+
+With ``d2`` for the squared distance of two samples and ``d1`` for the sum of their absolute differences:
+
+========================  ==============================================================================================
+"linear"                  ``<x, z>``
+"poly"                    ``(gamma <x, z> + coef0) ** degree``
+"rbf"                     ``exp(-gamma d2)``
+"sigmoid"                 ``tanh(gamma <x, z> + coef0)``
+"laplacian"               ``exp(-gamma d1)``
+"epanechnikov"            ``max(0, 1 - gamma d2) ** degree``
+"multiquadric"            ``sqrt(gamma d2 + coef0 ** 2)``
+"inverse_multiquadric"    ``1 / sqrt(gamma d2 + coef0 ** 2)``, ``coef0`` other than zero
+"chi_squared"             ``exp(-gamma sum((x - z) ** 2 / (x + z)))``, for values that are not negative
+========================  ==============================================================================================
+"""
 
 import json
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _core
-from ._base import count_threads
-from ._kernel_estimator import describe_kernel
+from ._kernels import CATALOGUE, describe_kernel
+from ._limits import count_threads
+from ._typing import Floats
 from .exceptions import ParameterError
 
 __all__ = ["symmetric_kernel"]
 
 
-def symmetric_kernel(A, B=None, kernel="rbf", *, normalization="mean", log=False, n_jobs=None, **params):
+def symmetric_kernel(
+    A: ArrayLike,
+    B: ArrayLike | None = None,
+    kernel: str = "rbf",
+    *,
+    normalization: Literal["mean", "cosine"] = "mean",
+    log: bool = False,
+    n_jobs: int | None = None,
+    **params: Any,
+) -> Floats:
     """Kernel between sets of K samples that does not depend on the order within a set.
 
     The kernel of the concatenated samples of two sets, averaged over all orders of one of them. For "rbf" and "laplacian", which are
@@ -26,8 +53,8 @@ def symmetric_kernel(A, B=None, kernel="rbf", *, normalization="mean", log=False
         Sets, K at most 16.
     B : array-like of shape (m, K, n_features), default=None
         Other sets; None means ``A``.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "epanechnikov", "multiquadric"}, default="rbf"
-        The kernel of single samples.
+    kernel : str, default="rbf"
+        The kernel of single samples, by name.
     normalization : {"mean", "cosine"}, default="mean"
         The mean over permutations, or that divided by the root of both sets' own values.
     log : bool, default=False
@@ -36,7 +63,7 @@ def symmetric_kernel(A, B=None, kernel="rbf", *, normalization="mean", log=False
         Threads.
     **params
         ``gamma`` (a number, "scale" or "auto"; default 1 / n_features), ``degree`` (default 3) and ``coef0`` (default 0; 1 for
-        "multiquadric") of the kernel.
+        "multiquadric" and "inverse_multiquadric") of the kernel.
 
     Returns
     -------
@@ -59,22 +86,25 @@ def symmetric_kernel(A, B=None, kernel="rbf", *, normalization="mean", log=False
         raise ParameterError(f"normalization must be 'mean' or 'cosine', got {normalization!r}")
     if log and normalization != "mean":
         raise ParameterError("log=True goes with normalization='mean' only")
-    A = _three(A, "A")
-    B = None if B is None else _three(B, "B")
-    n, k, columns = A.shape
-    if B is not None and B.shape[1:] != (k, columns):
-        raise ParameterError(f"sets of A have {k} samples of {columns} features, sets of B {B.shape[1]} of {B.shape[2]}")
-    if B is not None and B.dtype != A.dtype:
-        A, B = A.astype(np.float64), B.astype(np.float64)
-    described = describe_kernel(kernel, {"gamma": 1.0 / max(columns, 1), "degree": 3, "coef0": 1.0 if kernel == "multiquadric" else 0.0, **params})
-    flat = [None if X is None else np.ascontiguousarray(X).reshape(-1, columns) for X in (A, B)]
+    left = _three(A, "A")
+    right = None if B is None else _three(B, "B")
+    n, k, columns = left.shape
+    if right is not None and right.shape[1:] != (k, columns):
+        raise ParameterError(f"sets of A have {k} samples of {columns} features, sets of B {right.shape[1]} of {right.shape[2]}")
+    if right is not None and right.dtype != left.dtype:
+        left, right = left.astype(np.float64), right.astype(np.float64)
+    coef0 = CATALOGUE.get(kernel, {}).get("coef0", 0.0)
+    described = describe_kernel(kernel, {"gamma": 1.0 / max(columns, 1), "degree": 3, "coef0": coef0, **params})
+    flat = [np.require(X, requirements=["C", "A"]).reshape(-1, columns) for X in (left, right) if X is not None]
     # numpy's memory comes in large pages and is not cleared first: either would cost as much as a small kernel.
-    K = np.empty((n, n if B is None else len(B)))
-    _core.symmetric_kernel(json.dumps(described), flat[0], flat[1], k, normalization, bool(log), count_threads(n_jobs), K)
+    K = np.empty((n, n if right is None else len(right)))
+    _core.symmetric_kernel(
+        json.dumps(described), flat[0], None if right is None else flat[1], k, normalization, bool(log), count_threads(n_jobs), K
+    )
     return K
 
 
-def _three(X, name):
+def _three(X: Any, name: str) -> Any:
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)

@@ -1,19 +1,21 @@
 """Choosing parameters: a cross-validated grid that shares work between its points."""
 
 import json
-import warnings
+from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from . import _core
-from ._base import count_threads, seed_of
-from ._classification import SVC
-from ._kernel_estimator import class_names, read_weights
-from ._regression import SVR
-from ._set_selection import set_scorer, tune_sets
+from ._base import warn
+from ._classes import class_names, read_weights
+from ._limits import count_threads, seed_of
+from ._typing import Grid, Parts, RandomState, TableLike
 from .exceptions import DataError
+from .methods._multi_sample_search import set_scorer, tune_sets
+from .svm.classification import SVC
+from .svm.regression import SVR, read_numbers
 
 __all__ = ["TuneResult", "set_scorer", "tune", "tune_sets"]
 
@@ -33,39 +35,45 @@ class TuneResult:
         One entry per point: ``param_C``, ``param_gamma``, ``param_epsilon``, ``mean_test_score``, ``std_test_score``, ``test_scores``.
     scoring_ : str
         What the points were judged by.
+    larger_is_better_ : bool
+        Whether the best score is the largest.
     """
 
-    def __init__(self, table, best_params, best_score, best_estimator):
+    def __init__(
+        self, table: dict[str, Any], best_params: Parts, best_score: float, best_estimator: Any, scoring: str, *, larger_is_better: bool
+    ) -> None:
         self.cv_results_ = table
         self.best_params_ = best_params
         self.best_score_ = best_score
         self.best_estimator_ = best_estimator
+        self.scoring_ = scoring
+        self.larger_is_better_ = larger_is_better
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         given = ", ".join(f"{name}={value:g}" for name, value in self.best_params_.items())
         return f"<TuneResult: {self.scoring_} {self.best_score_:.4g} at {given}, {len(self.cv_results_['param_C'])} points>"
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> Any:
         """Predict with the best estimator."""
         return self.best_estimator_.predict(X)
 
 
 def tune(
-    X,
-    y,
-    estimator=None,
+    X: TableLike,
+    y: ArrayLike,
+    estimator: SVC | SVR | None = None,
     *,
-    C=(0.1, 1.0, 10.0, 100.0, 1000.0),
-    gamma=None,
-    epsilon=None,
-    cv=5,
-    scoring=None,
-    sample_weight=None,
-    refit=True,
-    n_jobs=None,
-    max_time=None,
-    random_state=None,
-):
+    C: Grid = (0.1, 1.0, 10.0, 100.0, 1000.0),
+    gamma: Grid = None,
+    epsilon: Grid = None,
+    cv: int = 5,
+    scoring: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    refit: bool = True,
+    n_jobs: int | None = None,
+    max_time: float | None = None,
+    random_state: RandomState = None,
+) -> TuneResult:
     """Search a grid of C and gamma (and epsilon) by cross-validation.
 
     Faster than :class:`~sklearn.model_selection.GridSearchCV` because points share kernel rows and start from each other's solutions.
@@ -113,62 +121,44 @@ def tune(
         raise TypeError(f"estimator must be an SVC or SVR of boulevard, got {type(estimator).__name__}")
     if callable(estimator.kernel):
         raise ValueError("tune does not take kernel functions; use GridSearchCV")
+    grid = {"C": [estimator.C] if C is None else C, "gamma": gamma, "epsilon": epsilon}
+    search: Parts = {name.lower(): [] if values is None else [float(value) for value in values] for name, values in grid.items()}
+    search.update(folds=int(cv), seed=seed_of(random_state), score=scoring, refit=False)
+    table = _search(estimator, X, y, sample_weight, search, (count_threads(n_jobs), max_time, estimator.memory_limit, None))
+    best = table["best"]
+    chosen = {name: table[name][best] for name, values in grid.items() if values is not None}
+    fitted = None
+    if refit:
+        fitted = estimator.__class__(**{**estimator.get_params(), **chosen})
+        fitted.fit(X, y) if sample_weight is None else fitted.fit(X, y, sample_weight=sample_weight)
+    columns = {f"param_{name}": np.array(table[name], dtype=float) for name in grid}
+    columns.update(mean_test_score=np.array(table["mean"]), std_test_score=np.array(table["std"]), test_scores=np.array(table["scores"]))
+    return TuneResult(columns, chosen, table["mean"][best], fitted, table["score"], larger_is_better=table["larger_is_better"])
+
+
+def _search(estimator: SVC | SVR, X: Any, y: Any, sample_weight: Any, search: Parts, limits: tuple[Any, ...]) -> Parts:
+    """The points of the grid with their scores."""
     work = estimator.__class__(**estimator.get_params())
     work._check_parameters()
     original = (X, y)
     X, y = work._read_training(X, y)
     weights = read_weights(sample_weight, X)
-    parameters = {"kernel": work._kernel(), "solver": work._solver()}
-    names = None
-    if is_classifier(work):
-        labels, y = work._encode(X, y, original)
+    target: Any
+    names: list[str] | None = None
+    if isinstance(work, SVC):
+        labels, target = work._encode(y, original)
         names = class_names(work.classes_)
-        work.class_weight_, class_weight = work._class_weights(labels, weights)
-        parameters.update(penalty=work._penalty(), class_weight=class_weight, calibrate=bool(work.calibrate), seed=seed_of(work.random_state))
+        parameters = work._learner(work._class_weights(labels, weights)[1])
     else:
-        y = np.ascontiguousarray(y, dtype=np.float64)
-        parameters.update(c=float(work.C), tube=work._tube())
-    search = {
-        "c": [float(value) for value in ([work.C] if C is None else C)],
-        "gamma": [] if gamma is None else [float(value) for value in gamma],
-        "epsilon": [] if epsilon is None else [float(value) for value in epsilon],
-        "folds": int(cv),
-        "seed": seed_of(random_state),
-        "score": scoring,
-        "refit": False,
-    }
+        target, parameters = read_numbers(y), work._learner()
+    parameters.update(kernel=work._kernel(), solver=work._solver())
     table, _, raised = _core.grid_search(
-        work._kind,
-        json.dumps(parameters),
-        json.dumps(search),
-        work._table(X),
-        y,
-        names,
-        weights,
-        count_threads(n_jobs),
-        max_time,
-        work.memory_limit,
-        None,
+        work._kind, json.dumps(parameters), json.dumps(search), work._table(X), target, names, weights, *limits
     )
     if raised is not None:
         raise raised
     if table["best"] is None:
         raise DataError("the search was stopped before any point was finished")
     if table["status"] != 0:
-        warnings.warn("The search stopped early: points are missing or not solved to tol.", ConvergenceWarning, stacklevel=2)
-    best = table["best"]
-    chosen = {"C": table["C"][best]}
-    if gamma is not None:
-        chosen["gamma"] = table["gamma"][best]
-    if epsilon is not None:
-        chosen["epsilon"] = table["epsilon"][best]
-    fitted = None
-    if refit:
-        fitted = estimator.__class__(**{**estimator.get_params(), **chosen})
-        fitted.fit(*original) if sample_weight is None else fitted.fit(*original, sample_weight=sample_weight)
-    columns = {f"param_{name}": np.array(table[name], dtype=float) for name in ("C", "gamma", "epsilon")}
-    columns.update(mean_test_score=np.array(table["mean"]), std_test_score=np.array(table["std"]), test_scores=np.array(table["scores"]))
-    result = TuneResult(columns, chosen, table["mean"][best], fitted)
-    result.scoring_ = table["score"]
-    result.larger_is_better_ = table["larger_is_better"]
-    return result
+        warn("The search stopped early: points are missing or not solved to tol.", ConvergenceWarning)
+    return table

@@ -38,6 +38,37 @@ pub const METHODS: &[Method] = &[
     plain("pareto"),
 ];
 
+/// Whether a list of names has this one; for checks while compiling.
+pub const fn lists(names: &[&str], name: &str) -> bool {
+    let mut place = 0;
+    while place < names.len() {
+        let (a, b) = (names[place].as_bytes(), name.as_bytes());
+        let mut same = 0;
+        while same < a.len() && same < b.len() && a[same] == b[same] {
+            same += 1;
+        }
+        if same == a.len() && same == b.len() {
+            return true;
+        }
+        place += 1;
+    }
+    false
+}
+
+/// A kind without a method could be fitted by nobody: the compiler says so.
+const _: () = {
+    let mut kind = 0;
+    while kind < AnyLearner::KINDS.len() {
+        let (mut found, mut method) = (false, 0);
+        while method < METHODS.len() {
+            found |= lists(&[METHODS[method].kind], AnyLearner::KINDS[kind]);
+            method += 1;
+        }
+        assert!(found, "every kind of learner needs a line in METHODS");
+        kind += 1;
+    }
+};
+
 /// The parameter that holds a kernel; its parts have flat names too.
 const KERNEL: &str = "kernel";
 const KERNEL_PARTS: [&str; 3] = ["gamma", "degree", "coef0"];

@@ -8,17 +8,12 @@ use crate::data::Dataset;
 use crate::data::io::TargetKind;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::methods::boosted::BoostedSvc;
-use crate::methods::feature_induction::FeatureInduction;
-use crate::methods::multi_sample::MultiSample;
-use crate::methods::multitask_selection::MultiTaskSelection;
-use crate::methods::pareto::ParetoSvc;
 use crate::observe::Context;
-use crate::svm::{Learner, LinearSvc, LinearSvr, OneClass, Svc, Svr};
+use crate::svm::Learner;
 
 /// Makes [`AnyLearner`] from one list. A new kind is one line.
 macro_rules! any_learner {
-    ($($(#[$doc:meta])* $variant:ident($learner:ident) $kind:literal,)+) => {
+    ($($(#[$doc:meta])* $variant:ident($learner:ty) = $kind:literal,)+) => {
         /// A learner of any kind with its parameters. As JSON it is the parameters with the kind under `kind`.
         // One learner at a time is held: boxes would only make it harder to use.
         #[allow(clippy::large_enum_variant)]
@@ -42,7 +37,7 @@ macro_rules! any_learner {
             /// The learner of a kind with default parameters.
             pub fn of_kind(kind: &str) -> Result<Self> {
                 match kind {
-                    $($kind => Ok(Self::$variant($learner::default())),)+
+                    $($kind => Ok(Self::$variant(<$learner>::default())),)+
                     other => Err(unknown(other)),
                 }
             }
@@ -128,25 +123,25 @@ macro_rules! any_learner {
 
 any_learner! {
     /// A classifier.
-    Svc(Svc) "svc",
+    Svc(crate::svm::Svc) = "svc",
     /// A regressor.
-    Svr(Svr) "svr",
+    Svr(crate::svm::Svr) = "svr",
     /// A one-class machine.
-    OneClass(OneClass) "one_class",
+    OneClass(crate::svm::OneClass) = "one_class",
     /// A linear classifier.
-    LinearSvc(LinearSvc) "linear_svc",
+    LinearSvc(crate::svm::LinearSvc) = "linear_svc",
     /// A linear regressor.
-    LinearSvr(LinearSvr) "linear_svr",
+    LinearSvr(crate::svm::LinearSvr) = "linear_svr",
     /// A classifier of sets of samples.
-    MultiSample(MultiSample) "multi_sample",
+    MultiSample(crate::methods::multi_sample::MultiSample) = "multi_sample",
     /// A linear machine with induced rules.
-    FeatureInduction(FeatureInduction) "feature_induction",
+    FeatureInduction(crate::methods::feature_induction::FeatureInduction) = "feature_induction",
     /// Multi-task feature or kernel selection.
-    MultiTaskSelection(MultiTaskSelection) "multitask_selection",
+    MultiTaskSelection(crate::methods::multitask_selection::MultiTaskSelection) = "multitask_selection",
     /// A boosted classifier.
-    Boosted(BoostedSvc) "boosted",
+    Boosted(crate::methods::boosted::BoostedSvc) = "boosted",
     /// A front of classifiers.
-    Pareto(ParetoSvc) "pareto",
+    Pareto(crate::methods::pareto::ParetoSvc) = "pareto",
 }
 
 fn unknown(kind: &str) -> Error {
@@ -166,6 +161,11 @@ impl AnyLearner {
             *calibrate = false;
         }
         self
+    }
+
+    /// Whether even small tables mean many fits: worth a thread of its own where fits can be interrupted.
+    pub fn makes_many_fits(&self) -> bool {
+        matches!(self, Self::Boosted(_) | Self::Pareto(_) | Self::MultiSample(_))
     }
 
     /// Whether tables hold kernel values instead of features.

@@ -10,7 +10,7 @@ mod scaled;
 #[cfg(test)]
 mod tests;
 
-pub use fields::{METHODS, Method};
+pub use fields::{METHODS, Method, lists};
 pub use learner::AnyLearner;
 pub(crate) use model::models;
 pub use model::{AnyModel, Kind};

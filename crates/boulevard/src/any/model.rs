@@ -2,19 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::scaled::ScaledModel;
 use crate::data::{Dataset, Sets, Target};
 use crate::error::{Error, Result};
-use crate::methods::boosted::BoostedModel;
-use crate::methods::feature_induction::FeatureInductionModel;
-use crate::methods::multi_sample::MultiSampleModel;
-use crate::methods::multitask_selection::MultiTaskSelectionModel;
-use crate::methods::pareto::ParetoModel;
 use crate::observe::Context;
-use crate::svm::{
-    self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, LinearSvcModel, LinearSvrModel, Model, OneClassModel, Rows,
-    SvcModel, SvrModel,
-};
+use crate::svm::{self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, Model, Rows};
 use crate::words::listed;
 
 /// The one list of models: what each is, its type, and its kind as files name it. A new kind is one line here.
@@ -22,27 +13,27 @@ macro_rules! models {
     ($then:ident) => {
         $then! {
             /// A classifier.
-            Svc(SvcModel) = "svc",
+            Svc(crate::svm::SvcModel) = "svc",
             /// A regressor.
-            Svr(SvrModel) = "svr",
+            Svr(crate::svm::SvrModel) = "svr",
             /// A one-class machine.
-            OneClass(OneClassModel) = "one_class",
+            OneClass(crate::svm::OneClassModel) = "one_class",
             /// A classifier of sets of samples.
-            MultiSample(MultiSampleModel) = "multi_sample",
+            MultiSample(crate::methods::multi_sample::MultiSampleModel) = "multi_sample",
             /// A linear classifier.
-            LinearSvc(LinearSvcModel) = "linear_svc",
+            LinearSvc(crate::svm::LinearSvcModel) = "linear_svc",
             /// A linear regressor.
-            LinearSvr(LinearSvrModel) = "linear_svr",
+            LinearSvr(crate::svm::LinearSvrModel) = "linear_svr",
             /// A linear machine with induced rules.
-            FeatureInduction(FeatureInductionModel) = "feature_induction",
+            FeatureInduction(crate::methods::feature_induction::FeatureInductionModel) = "feature_induction",
             /// Multi-task feature or kernel selection.
-            MultiTaskSelection(MultiTaskSelectionModel) = "multitask_selection",
+            MultiTaskSelection(crate::methods::multitask_selection::MultiTaskSelectionModel) = "multitask_selection",
             /// A boosted classifier.
-            Boosted(BoostedModel) = "boosted",
+            Boosted(crate::methods::boosted::BoostedModel) = "boosted",
             /// A front of classifiers.
-            Pareto(ParetoModel) = "pareto",
+            Pareto(crate::methods::pareto::ParetoModel) = "pareto",
             /// A model of scaled columns, with the scaler.
-            Scaled(ScaledModel) = "scaled",
+            Scaled(crate::any::ScaledModel) = "scaled",
         }
     };
 }
@@ -62,7 +53,7 @@ pub trait Kind: Sized {
 
 /// Makes the enum and hands every question on to the model inside: the only matches on what a model is.
 macro_rules! any_model {
-    ($($(#[$doc:meta])* $variant:ident($model:ident) = $kind:literal,)+) => {
+    ($($(#[$doc:meta])* $variant:ident($model:ty) = $kind:literal,)+) => {
         /// A fitted model of any kind.
         // One model at a time is held: boxes would only make it harder to use.
         #[allow(clippy::large_enum_variant)]

@@ -1,6 +1,6 @@
 //! A table with its target, weights and names.
 
-use super::{Categories, Matrix, Target};
+use super::{Categories, Matrix, Target, weights};
 use crate::error::{Error, Result};
 
 /// Samples with what is known about them. Columns that do not apply are `None`.
@@ -112,24 +112,8 @@ impl<'a> Dataset<'a> {
         {
             return Err(Error::NotFinite { what: "y", found: value.to_string(), row, column: 0 });
         }
-        self.check_weights()
-    }
-
-    fn check_weights(&self) -> Result<()> {
-        let Some(weights) = &self.weights else { return Ok(()) };
-        if weights.len() != self.len() {
-            return Err(Error::shape("sample weights, one per row", self.len(), weights.len()));
-        }
-        for (row, &weight) in weights.iter().enumerate() {
-            if !weight.is_finite() {
-                return Err(Error::NotFinite { what: "sample weights", found: weight.to_string(), row, column: 0 });
-            }
-            if weight < 0.0 {
-                return Err(Error::data(format!("sample weights must not be negative: row {row} has {weight}")));
-            }
-        }
-        if weights.iter().all(|&weight| weight == 0.0) {
-            return Err(Error::data("all sample weights are zero: there is nothing to learn from"));
+        if let Some(weights) = &self.weights {
+            weights::resolve(Some(weights), self.len())?;
         }
         Ok(())
     }

@@ -263,5 +263,4 @@ fn standard_maps(x: &Matrix<'_>, weights: &[f64], low: &[f64], high: &[f64]) -> 
 }
 
 #[cfg(test)]
-#[path = "scale_tests.rs"]
 mod tests;

@@ -234,5 +234,4 @@ fn one_split(is_test: &[usize]) -> Split {
 }
 
 #[cfg(test)]
-#[path = "split_tests.rs"]
 mod tests;

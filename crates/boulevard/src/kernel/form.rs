@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::function::{Gamma, GammaRule, Kernel};
 use crate::check;
 use crate::error::{Error, Result};
-use crate::words;
+use crate::words::g;
 
 /// What a kernel computes from two samples before its formula is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,8 +244,8 @@ impl Kernel {
         serde_json::from_value(Value::Object(record)).map_err(|error| Error::data(format!("kernel {}: {error}", info.name)))
     }
 
-    /// The kernel in words: its title and its formula with the numbers as `number` writes them.
-    pub fn in_words_with(&self, number: impl Fn(f64) -> String) -> String {
+    /// The kernel in words: its title and its formula with the numbers.
+    pub fn in_words(&self) -> String {
         let form = self.form();
         if form.info.formula.is_empty() {
             return form.info.title.to_owned();
@@ -254,15 +254,10 @@ impl Kernel {
         let gamma = form.gamma.and_then(Gamma::value);
         for (name, value) in [("gamma", gamma), ("coef0", form.coef0), ("degree", form.degree.map(f64::from))] {
             if let Some(value) = value {
-                formula = formula.replace(name, &number(value));
+                formula = formula.replace(name, &g(value));
             }
         }
         format!("{}: {formula}", form.info.title)
-    }
-
-    /// The kernel in words, with short numbers.
-    pub fn in_words(&self) -> String {
-        self.in_words_with(words::g)
     }
 
     /// The name with the parameters that differ between kernels of that name, as in `poly of degree 2, coef0 1, gamma 0.5`.
@@ -396,14 +391,13 @@ mod tests {
 
     #[test]
     fn kernels_are_described() {
-        let plain = |number: f64| number.to_string();
-        assert_eq!(Kernel::poly(2, 0.5, 1.0).in_words_with(plain), "poly: (0.5 <x, z> + 1)^2");
+        assert_eq!(Kernel::poly(2, 0.5, 1.0).in_words(), "poly: (0.5 <x, z> + 1)^2");
         assert_eq!(
-            Kernel::InverseMultiquadric { gamma: 2.0.into(), coef0: 3.0 }.in_words_with(plain),
+            Kernel::InverseMultiquadric { gamma: 2.0.into(), coef0: 3.0 }.in_words(),
             "inverse multiquadric: 1 / sqrt(2 |x - z|^2 + 3^2)"
         );
-        assert_eq!(Kernel::default().in_words_with(plain), "rbf: exp(-gamma |x - z|^2)");
-        assert_eq!(Kernel::Precomputed.in_words_with(plain), "precomputed");
+        assert_eq!(Kernel::default().in_words(), "rbf: exp(-gamma |x - z|^2)");
+        assert_eq!(Kernel::Precomputed.in_words(), "precomputed");
         assert_eq!(Kernel::poly(2, 0.5, 1.0).in_brief(), "poly of degree 2, coef0 1, gamma 0.5");
         assert_eq!(Kernel::Normalized { kernel: Box::new(Kernel::rbf(0.5)) }.in_brief(), "rbf, gamma 0.5");
         assert_eq!(Kernel::Linear.in_brief(), "linear");

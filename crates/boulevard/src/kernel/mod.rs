@@ -10,6 +10,7 @@ mod pack;
 pub mod permanent;
 mod rows;
 mod sparse;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -17,5 +18,8 @@ mod tests;
 pub(crate) use combine::{GramRows, RoundedRows};
 pub use form::{Argument, Form, KernelDefault, KernelInfo};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
-pub(crate) use rows::SubsetRows;
 pub use rows::{KernelRows, cross, diagonal, rows};
+pub(crate) use rows::{SubsetRows, padded, support};
+pub(crate) use whole::{whole, whole_from_products};
+
+pub use crate::simd::Real;

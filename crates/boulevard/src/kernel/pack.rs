@@ -12,9 +12,9 @@ use crate::simd::{Isa, Real};
 /// How a kernel becomes a tile formula: shift and scale the data, then apply the formula.
 pub(super) struct Recipe<T> {
     pub formula: Formula<T>,
-    /// Factor of the (centred) data.
+    /// Factor of the (centered) data.
     scale: f64,
-    /// Whether distances matter only: then the data may be centred, and start values are `-|x|^2 / 2`.
+    /// Whether distances matter only: then the data may be centered, and start values are `-|x|^2 / 2`.
     distance: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn recipe<T: Real>(kernel: &Kernel) -> Option<Recipe<T>> {
     })
 }
 
-/// The point that distance kernels are centred on: the column means of `x`, or nothing where centring is not allowed.
+/// The point that distance kernels are centered on: the column means of `x`, or nothing where centring is not allowed.
 pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>) -> Vec<f64> {
     let mut mean = vec![0.0; x.columns()];
     if recipe.distance && x.rows() > 0 {
@@ -83,13 +83,13 @@ pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>) -> Vec<f64> {
 }
 
 /// Rows of a table after centring and scaling, row-major, with their start values.
-pub(super) struct Table<T> {
+pub(super) struct PackedTable<T> {
     values: Vec<T>,
     starts: Vec<T>,
     dimensions: usize,
 }
 
-impl<T: Real> Table<T> {
+impl<T: Real> PackedTable<T> {
     pub(super) fn new(recipe: &Recipe<T>, center: &[f64], x: &Matrix<'_>) -> Self {
         let (rows, dimensions) = (x.rows(), x.columns());
         let mut values = vec![T::default(); rows * dimensions];
@@ -186,7 +186,7 @@ impl<T: Real> Packed<T> {
 /// Kernel values by tiles: queries from one table, columns from another (or the same).
 pub(super) struct PackedRows<T> {
     formula: Formula<T>,
-    queries: Arc<Table<T>>,
+    queries: Arc<PackedTable<T>>,
     columns: Packed<T>,
     len: usize,
     accuracy: f64,
@@ -197,8 +197,8 @@ impl<T: Real> PackedRows<T> {
     /// Rows of `rows` against columns of `columns`; `None` means the same table.
     pub(super) fn new(recipe: &Recipe<T>, rows: &Matrix<'_>, columns: Option<&Matrix<'_>>, isa: Isa) -> Self {
         let center = center(recipe, rows);
-        let queries = Table::new(recipe, &center, rows);
-        let other = columns.map(|columns| Table::new(recipe, &center, columns));
+        let queries = PackedTable::new(recipe, &center, rows);
+        let other = columns.map(|columns| PackedTable::new(recipe, &center, columns));
         let table = other.as_ref().unwrap_or(&queries);
         let (columns, len) = (table.pack(isa), table.len());
         let accuracy = accuracy(recipe, &queries).max(accuracy(recipe, table));
@@ -207,7 +207,7 @@ impl<T: Real> PackedRows<T> {
 }
 
 /// A bound on the error of a value, from the rounding of data, sum and finish.
-fn accuracy<T: Real>(recipe: &Recipe<T>, table: &Table<T>) -> f64 {
+fn accuracy<T: Real>(recipe: &Recipe<T>, table: &PackedTable<T>) -> f64 {
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     match (recipe.formula.combine, recipe.formula.finish) {
         // The exponent is a difference of numbers as large as |start|; ln 2 turns its error into a relative one of a value up to 1.
@@ -285,7 +285,7 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
         let mut values = Vec::with_capacity(columns.len() * dimensions);
         columns.iter().for_each(|&c| values.extend_from_slice(self.queries.row(c)));
         let starts = columns.iter().map(|&c| self.queries.starts[c]).collect();
-        let packed = Table { values, starts, dimensions }.pack(self.isa);
+        let packed = PackedTable { values, starts, dimensions }.pack(self.isa);
         Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self })
     }
 }

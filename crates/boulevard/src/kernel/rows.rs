@@ -47,6 +47,20 @@ pub trait KernelRows<T: Real>: Send + Sync {
         }
     }
 
+    /// Weighted sums of rows at `columns`, into new memory and without padding: [`KernelRows::weigh`] with one output.
+    fn weighted_sum(&self, rows: &[usize], weights: &[f64], columns: Range<usize>) -> Vec<f64> {
+        let mut sums = vec![0.0; padded(columns.len())];
+        self.weigh(rows, weights, 1, columns.clone(), &mut sums);
+        sums.truncate(columns.len());
+        sums
+    }
+
+    /// `K b` for a symmetric matrix; rows where `b` is zero are not computed.
+    fn product(&self, b: &[f64]) -> Vec<f64> {
+        let (rows, weights) = support(b);
+        self.weighted_sum(&rows, &weights, 0..self.columns())
+    }
+
     /// A row that is in memory anyway, padded to whole panels; then nobody needs to keep a copy.
     fn resident(&self, _row: usize) -> Option<&[T]> {
         None
@@ -57,6 +71,18 @@ pub trait KernelRows<T: Real>: Send + Sync {
 
     /// The same rows against some of the columns only. Only for kernels whose rows are its columns.
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's>;
+}
+
+/// Length of a slice with room for so many columns padded to whole panels, whatever the precision and the instruction set.
+pub(crate) fn padded(columns: usize) -> usize {
+    /// A multiple of every number of lanes there is.
+    const PANELS: usize = 64;
+    columns.next_multiple_of(PANELS)
+}
+
+/// Where a vector is not zero, and its values there.
+pub(crate) fn support(b: &[f64]) -> (Vec<usize>, Vec<f64>) {
+    b.iter().enumerate().filter(|(_, value)| **value != 0.0).map(|(i, value)| (i, *value)).unzip()
 }
 
 /// The kernel matrix of a table with itself. `kernel` must be resolved ([`Kernel::resolve`]).

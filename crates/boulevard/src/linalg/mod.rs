@@ -2,12 +2,18 @@
 //!
 //! Matrices are row-major slices. Instructions are chosen at run time.
 
+pub(crate) mod buffers;
 mod cholesky;
 mod gram;
+pub(crate) mod padded;
 mod product;
+mod symmetric;
 mod transpose;
+mod updated_factor;
 
 pub use cholesky::{cholesky, dot, solve};
 pub use gram::weighted_gram;
 pub use product::{Part, Shape, View, add_product};
+pub(crate) use symmetric::{Symmetric, add_symmetric, sum_weighted_symmetric};
 pub use transpose::{mirror, mirror_on, transpose};
+pub(crate) use updated_factor::UpdatedFactor;

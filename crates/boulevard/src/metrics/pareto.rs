@@ -148,5 +148,4 @@ pub fn crowding_distance<P: AsRef<[f64]>>(points: &[P], scale: CrowdingScale) ->
 }
 
 #[cfg(test)]
-#[path = "pareto_tests.rs"]
 mod tests;

@@ -1,17 +1,8 @@
 //! The few special functions that the tests of significance need.
 
-/// Logarithm of the gamma function, for x > 0: Stirling's series after raising x by the recurrence.
+/// Logarithm of the gamma function, for x > 0.
 pub(super) fn ln_gamma(x: f64) -> f64 {
-    // From 15 on the first term left out is below 1e-17.
-    let (mut x, mut product) = (x, 1.0);
-    while x < 15.0 {
-        product *= x;
-        x += 1.0;
-    }
-    let inverse = 1.0 / x;
-    let square = inverse * inverse;
-    let series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square / 1188.0))));
-    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - product.ln()
+    libm::lgamma(x)
 }
 
 /// The regularized incomplete beta function I_x(a, b), for a, b > 0 and x in [0, 1].
@@ -55,20 +46,9 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     fraction
 }
 
-/// The complementary error function, for x >= 0: its Taylor series near zero, a continued fraction in the tail.
+/// The complementary error function.
 pub(crate) fn erfc(x: f64) -> f64 {
-    if x < 2.5 {
-        let (mut term, mut sum, mut n) = (x, x, 0.0);
-        while f64::abs(term) > 1e-18 * f64::abs(sum) {
-            n += 1.0;
-            term *= -x * x / n;
-            sum += term / (2.0 * n + 1.0);
-        }
-        return 1.0 - sum * std::f64::consts::FRAC_2_SQRT_PI;
-    }
-    // erfc(x) = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))), from the far end inwards.
-    let tail = (1..=60).rev().fold(x, |tail, k| x + f64::from(k) / 2.0 / tail);
-    (-x * x).exp() / tail * std::f64::consts::FRAC_2_SQRT_PI / 2.0
+    libm::erfc(x)
 }
 
 #[cfg(test)]

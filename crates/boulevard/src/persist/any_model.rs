@@ -3,18 +3,12 @@
 use std::path::Path;
 
 use super::native;
-use crate::any::{AnyModel, Kind, ScaledModel, models};
+use crate::any::{AnyModel, models};
 use crate::error::{Error, Result};
-use crate::methods::boosted::BoostedModel;
-use crate::methods::feature_induction::FeatureInductionModel;
-use crate::methods::multi_sample::MultiSampleModel;
-use crate::methods::multitask_selection::MultiTaskSelectionModel;
-use crate::methods::pareto::ParetoModel;
-use crate::svm::{LinearSvcModel, LinearSvrModel, OneClassModel, SvcModel, SvrModel};
 
 /// Bytes of every kind, and each model's own `save` and `load`.
 macro_rules! files {
-    ($($(#[$doc:meta])* $variant:ident($model:ident) = $kind:literal,)+) => {
+    ($($(#[$doc:meta])* $variant:ident($model:ty) = $kind:literal,)+) => {
         impl AnyModel {
             /// The bytes of a model file.
             pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -27,7 +21,7 @@ macro_rules! files {
             pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
                 let opened = native::open(bytes)?;
                 match opened.kind.as_str() {
-                    $($model::KIND => opened.model().map(Self::$variant),)+
+                    $($kind => opened.model().map(Self::$variant),)+
                     other => {
                         let known = Self::KINDS.join(", ");
                         Err(Error::data(format!("models of kind `{}` are unknown here; known are {known}", other.escape_debug())))

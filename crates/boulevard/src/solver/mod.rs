@@ -11,6 +11,22 @@ mod single;
 mod smo;
 mod solve;
 mod source;
+mod start;
+
+/// Gives back the memory that fits keep for the next one; returns how many bytes that was.
+///
+/// Large kernel row caches (above 32 MiB, 1 GiB in all at most) stay in the process when a fit ends, because fresh memory costs as much as
+/// the values that go there. The system may take their pages whenever it needs them, so that this is a matter of tidy figures, of memory
+/// limits that count such pages, and of programs that will not fit again. A fit uses no
+/// more of a kept cache than [`crate::observe::Context::memory`] allows.
+///
+/// ```
+/// boulevard::release_memory();
+/// assert_eq!(boulevard::release_memory(), 0);
+/// ```
+pub fn release_memory() -> usize {
+    smo::arena::release()
+}
 
 #[cfg(test)]
 mod tests;
@@ -19,3 +35,4 @@ pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use solve::Solver;
 pub use source::{DoubledKernel, KernelSource, SubsetKernel, TableKernel};
 pub(crate) use source::{GroupMatrices, SMALL};
+pub(crate) use start::fill_up;

@@ -10,15 +10,14 @@
 
 use super::certificate::{slopes, violation};
 use super::dual::{DualProblem, Equality};
-use super::source::KernelSource;
+use super::source::{KernelSource, SMALL};
 use crate::error::Result;
+use crate::kernel::{self, KernelRows};
 use crate::linalg;
 use crate::simd::{Isa, sweep};
 
 /// Free variables up to which a factorisation is cheap beside the steps before it.
 const MOST_FREE: usize = 700;
-/// Samples up to which the free variables' rows are cheap.
-const MOST_SAMPLES: usize = 600;
 const MOST_ROUNDS: usize = 12;
 
 /// Improves `b` and its gradient if it can.
@@ -30,14 +29,14 @@ pub(super) fn polish(
     gradient: &mut Vec<f64>,
 ) -> Result<()> {
     let n = b.len();
-    if n > MOST_SAMPLES {
+    if n > SMALL {
         return Ok(());
     }
     let start = violation(problem, b, gradient);
     if start == 0.0 {
         return Ok(());
     }
-    let mut rows = Rows::new(source, n)?;
+    let mut rows = FreeRows::new(source, n)?;
     let mut point = b.clone();
     let mut free = free_set(problem, &point);
     // Followed through the steps of a small problem it is exact enough to start from; what is kept at the end is computed anew.
@@ -119,8 +118,8 @@ fn free_set(problem: &DualProblem<'_>, b: &[f64]) -> Vec<usize> {
 }
 
 /// Rows of the free variables in double precision; rows computed before are kept.
-struct Rows<'a> {
-    kernel: &'a dyn crate::kernel::KernelRows<f64>,
+struct FreeRows<'a> {
+    kernel: &'a dyn KernelRows<f64>,
     width: usize,
     n: usize,
     have: Vec<usize>,
@@ -128,10 +127,9 @@ struct Rows<'a> {
     order: Vec<usize>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> FreeRows<'a> {
     fn new(source: &'a dyn KernelSource, n: usize) -> Result<Self> {
-        // Wide enough for the padding of any instruction set.
-        Ok(Self { kernel: source.double()?, width: n.next_multiple_of(64), n, have: Vec::new(), values: Vec::new(), order: Vec::new() })
+        Ok(Self { kernel: source.double()?, width: kernel::padded(n), n, have: Vec::new(), values: Vec::new(), order: Vec::new() })
     }
 
     fn load(&mut self, free: &[usize]) {
@@ -157,11 +155,7 @@ impl<'a> Rows<'a> {
     }
 
     fn gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {
-        let support: Vec<usize> = (0..b.len()).filter(|&i| b[i] != 0.0).collect();
-        let weights: Vec<f64> = support.iter().map(|&i| b[i]).collect();
-        let mut sums = vec![0.0; self.width];
-        self.kernel.weigh(&support, &weights, 1, 0..self.n, &mut sums);
-        sums.truncate(self.n);
+        let mut sums = self.kernel.product(b);
         sums.iter_mut().zip(problem.linear).for_each(|(s, q)| *s += q);
         Ok(sums)
     }
@@ -170,7 +164,7 @@ impl<'a> Rows<'a> {
 /// The moves of the free variables and the multipliers; `None` where the system is too singular.
 fn solve_free(
     problem: &DualProblem<'_>,
-    rows: &Rows<'_>,
+    rows: &FreeRows<'_>,
     free: &[usize],
     point: &[f64],
     g: &[f64],

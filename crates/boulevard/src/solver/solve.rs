@@ -4,11 +4,12 @@ use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::polish::polish;
 use super::single;
-use super::smo::{Budget, Engine, Limits, Outcome};
+use super::smo::{Budget, Engine, Limits, PassOutcome};
 use super::source::{KernelSource, SMALL};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
+use crate::kernel;
 use crate::observe::{Context, Progress, StopReason};
 use crate::parallel::{self, Crew};
 use crate::simd::Real;
@@ -86,7 +87,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Solves one problem whose start has a gradient `K b + linear` that the caller knows, to the last digits: computing it anew can cost
-    /// more than the few steps from a neighbouring problem's solution.
+    /// more than the few steps from a neighboring problem's solution.
     pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Vec<f64>>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         if problem.len() != self.source.len() {
@@ -148,7 +149,7 @@ impl<'a> Solver<'a> {
         }
         let most = (*iterations + 50 * problem.len() as u64).min(options.max_iterations.unwrap_or(u64::MAX));
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
-        // A matter of milliseconds: nobody is asked.
+        // It takes milliseconds: the observer is not called.
         let observer = self.context.observer.take();
         let stop = self.pairs(problem, &finer, b, gradient, iterations);
         self.context.observer = observer;
@@ -174,11 +175,11 @@ impl<'a> Solver<'a> {
                 let before = *iterations;
                 let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
-                if let Outcome::Stopped(reason) = outcome {
+                if let PassOutcome::Stopped(reason) = outcome {
                     return Ok(reason);
                 }
                 let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
-                if whole && outcome == Outcome::Reached {
+                if whole && outcome == PassOutcome::Reached {
                     if target + error <= options.tolerance {
                         return Ok(StopReason::Converged);
                     }
@@ -196,7 +197,7 @@ impl<'a> Solver<'a> {
                 }
                 exact_at.copy_from_slice(b);
                 exact_since = *iterations;
-                // Neither steps nor hope: single precision has given what it has.
+                // No step was taken: single precision cannot improve the point any more.
                 if *iterations == before {
                     break;
                 }
@@ -205,13 +206,13 @@ impl<'a> Solver<'a> {
         loop {
             let outcome = self.run_double(problem, options, b, gradient, iterations)?;
             let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
-            if let Outcome::Stopped(reason) = outcome {
+            if let PassOutcome::Stopped(reason) = outcome {
                 return Ok(reason);
             }
             if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
                 return Ok(reason);
             }
-            if whole || outcome == Outcome::Stuck || violation(problem, b, gradient) <= options.tolerance {
+            if whole || outcome == PassOutcome::Stuck || violation(problem, b, gradient) <= options.tolerance {
                 return Ok(StopReason::Converged);
             }
         }
@@ -245,7 +246,7 @@ impl<'a> Solver<'a> {
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
-    ) -> Result<Outcome> {
+    ) -> Result<PassOutcome> {
         let limits = self.limits(problem, options, target);
         let budget = self.budget(size_of::<f32>());
         let (rows, threads) = (self.source.single()?, self.crew.threads());
@@ -262,7 +263,7 @@ impl<'a> Solver<'a> {
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
-    ) -> Result<Outcome> {
+    ) -> Result<PassOutcome> {
         let limits = self.limits(problem, options, options.tolerance);
         // Rows in single precision are not needed any more.
         self.single = None;
@@ -277,8 +278,7 @@ impl<'a> Solver<'a> {
     /// Sets `gradient` to `K b + linear` in double precision; `Some` reason, and `gradient` as it was, if it was stopped.
     fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<Option<StopReason>> {
         let rows = self.source.double()?;
-        let support: Vec<usize> = (0..b.len()).filter(|&i| b[i] != 0.0).collect();
-        let weights: Vec<f64> = support.iter().map(|&i| b[i]).collect();
+        let (support, weights) = kernel::support(b);
         let (lanes, threads, n) = (self.context.isa.lanes::<f64>(), self.crew.threads(), problem.len());
         // Parts of a few milliseconds, so that a stop is noticed soon.
         let work = support.len().max(1) * (self.source.dimensions() + 20);
@@ -290,9 +290,7 @@ impl<'a> Solver<'a> {
                 return Vec::new();
             }
             let columns = p * part..((p + 1) * part).min(n);
-            let mut sums = vec![0.0; columns.len().next_multiple_of(lanes)];
-            rows.weigh(&support, &weights, 1, columns.clone(), &mut sums);
-            sums.truncate(columns.len());
+            let sums = rows.weighted_sum(&support, &weights, columns);
             // Without a total: a count of a few parts inside another stage would push that stage's own count aside.
             let progress = Progress { stage: "exact gradient", done: p as u64, total: None, violation: None, tolerance: None };
             if let Some(reason) = self.context.check(&progress) {

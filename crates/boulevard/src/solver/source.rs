@@ -9,7 +9,8 @@ use crate::kernel::{self, GramRows, Kernel, KernelRows, RoundedRows, SubsetRows}
 use crate::observe::Context;
 use crate::simd::{Isa, Real};
 
-/// Problems up to this size are solved in double precision from the whole kernel matrix: they are cheap, and exact at once.
+/// Problems up to this size are solved in double precision from the whole kernel matrix, finished exactly, and their machines predict in
+/// double precision: all of it is cheap. One number for all three: an exact solution that is then evaluated roughly helps nobody.
 pub(crate) const SMALL: usize = 600;
 
 /// Features from which reading a kernel matrix from memory is faster than computing it again.

@@ -11,15 +11,13 @@ use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
 use crate::simd::Real;
+use crate::solver::SMALL;
 use crate::words::share;
 
 /// Samples judged at once; bounds the work space.
 const CHUNK: usize = 16_384;
 /// Prediction runs in single precision when its rounding is at most this share of the tolerance the model was solved to.
 const SINGLE_SHARE: f64 = 0.1;
-
-/// Machines with at most this many support vectors always predict in double precision: they are cheap, and their solver was exact.
-const EXACT_UP_TO: usize = 600;
 
 /// How coefficients belong to outputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +106,8 @@ impl KernelMachine {
     }
 
     fn evaluate_chunk(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        if self.len() <= EXACT_UP_TO {
+        // Cheap, and their solver was exact.
+        if self.len() <= SMALL {
             return Ok(self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context));
         }
         let single = kernel::cross::<f32>(&self.kernel, &self.vectors, &self.support, x, context)?;

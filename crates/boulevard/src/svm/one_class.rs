@@ -19,7 +19,7 @@ use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::{DualProblem, Equality, Solver};
+use crate::solver::{DualProblem, Equality, Solver, fill_up};
 use crate::words::g;
 
 /// Parameters of a one-class machine.
@@ -77,16 +77,7 @@ impl Learner for OneClass {
         let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
         let source = self.solver.source(&kernel, &data.x, context);
         let (linear, lower) = (vec![0.0; data.len()], vec![0.0; data.len()]);
-        // Any feasible start will do: fill the first samples to their bounds.
-        let mut left = self.nu * weights.iter().sum::<f64>();
-        let first: Vec<f64> = weights
-            .iter()
-            .map(|w| {
-                let take = w.min(left);
-                left -= take;
-                take
-            })
-            .collect();
+        let first = fill_up(&weights, |_| false, self.nu * weights.iter().sum::<f64>());
         let problem =
             DualProblem { linear: &linear, lower: &lower, upper: &weights, kink: 0.0, equality: Equality::Sum, start: Some(&first) };
         let solution = Solver::new(&source, self.solver.cache_bytes(), context)?.solve(&problem, &self.solver.options())?;

@@ -22,7 +22,7 @@ use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, Solver, TableKernel};
+use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, Solver, TableKernel, fill_up};
 use crate::words::g;
 
 /// How wide the tube without loss is.
@@ -87,15 +87,7 @@ impl Svr {
         let lower: Vec<f64> = zeros.iter().copied().chain(costs.iter().map(|c| -c)).collect();
         let upper: Vec<f64> = costs.iter().copied().chain(zeros.iter().copied()).collect();
         let second: Vec<bool> = (0..2 * n).map(|i| i >= n).collect();
-        let mut left = nu * costs.iter().sum::<f64>() / 2.0;
-        let half: Vec<f64> = costs
-            .iter()
-            .map(|c| {
-                let take = c.min(left);
-                left -= take;
-                take
-            })
-            .collect();
+        let half = fill_up(costs, |_| false, nu * costs.iter().sum::<f64>() / 2.0);
         let start: Vec<f64> = half.iter().copied().chain(half.iter().map(|v| -v)).collect();
         let problem = DualProblem {
             linear: &linear,

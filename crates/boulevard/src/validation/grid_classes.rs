@@ -195,7 +195,6 @@ impl Search<'_> {
 
     fn pair_by_pair(&self, unit: &Unit, source: &TableKernel<'_>, options: &SolverSettings, inner: &Context<'_>) -> Result<Vec<Outcome>> {
         let whole = source.double()?;
-        let lanes = inner.isa.lanes::<f64>();
         let tests: Vec<Box<dyn KernelRows<f64> + '_>> =
             unit.folds.clone().map(|number| whole.restrict(&self.folds[number].split.test)).collect();
         let tally = |number: usize| Tally::new(self.classes.names().len(), self.folds[number].split.test.len());
@@ -222,8 +221,7 @@ impl Search<'_> {
                     let support: Vec<usize> = (0..rows.len()).filter(|&i| solved.coefficients[i] != 0.0).collect();
                     let weights: Vec<f64> = support.iter().map(|&i| solved.coefficients[i]).collect();
                     let support: Vec<usize> = support.iter().map(|&i| rows[i]).collect();
-                    let mut sums = vec![0.0; test.columns().next_multiple_of(lanes)];
-                    test.weigh(&support, &weights, 1, 0..test.columns(), &mut sums);
+                    let sums = test.weighted_sum(&support, &weights, 0..test.columns());
                     tally.add(task, |k| sums[k] + solved.intercept);
                     tally.note(&solved);
                     last = Some(solved);

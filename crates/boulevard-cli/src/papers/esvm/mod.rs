@@ -7,10 +7,10 @@ use anyhow::{Result, bail};
 use boulevard::any::Plan;
 use boulevard::data::split::{Split, stratified_k_fold};
 use boulevard::data::{Dataset, Scaling};
+use boulevard::internal::parallel;
 use boulevard::kernel::Kernel;
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
-use boulevard::parallel;
 use boulevard::svm::{Penalty, Svc};
 use serde::{Deserialize, Serialize};
 

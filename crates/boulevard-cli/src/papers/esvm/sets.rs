@@ -2,12 +2,12 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Categories, Dataset, Scaler, Scaling};
+use boulevard::internal::parallel;
+use boulevard::internal::random::Random;
 use boulevard::kernel::Kernel;
 use boulevard::methods::multi_sample::{Method, MultiSample, SetPoint, SetSearch, Sets, best_point};
 use boulevard::metrics::comparison::{corrected_t_test, mean, paired_t_test, standard_deviation, wilcoxon_signed_rank};
 use boulevard::observe::{Context, StopReason};
-use boulevard::parallel;
-use boulevard::random::Random;
 use boulevard::svm::Learner;
 use serde::{Deserialize, Serialize};
 

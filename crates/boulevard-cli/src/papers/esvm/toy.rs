@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Dataset, generate};
+use boulevard::internal::parallel;
 use boulevard::kernel::Kernel;
 use boulevard::methods::multi_sample::{Method, MultiSample, SetSearch, Sets, best_point};
 use boulevard::metrics::comparison::{mean, normal_tail, standard_deviation};
 use boulevard::observe::StopReason;
-use boulevard::parallel;
 use boulevard::svm::{Learner, Svc};
 use boulevard::validation::GridSearch;
 use serde::{Deserialize, Serialize};

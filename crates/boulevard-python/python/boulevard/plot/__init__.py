@@ -1,11 +1,11 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
 from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
-from ._induction import InductionDisplay, RulesDisplay
-from ._machine import DecisionDisplay, TuneDisplay
+from ._feature_induction import InductionDisplay, RulesDisplay
 from ._multi_sample import ErrorBySizeDisplay, SequentialDisplay
+from ._multitask_selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 from ._pareto import FrontDisplay
-from ._selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
+from ._svm import DecisionDisplay, TuneDisplay
 
 __all__ = [
     "BoostingDisplay",

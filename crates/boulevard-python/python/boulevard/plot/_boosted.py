@@ -1,15 +1,27 @@
 """Pictures of boosted ensembles and of several labels."""
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from .._docs import document
+from .._typing import TableLike
 from ._axes import axes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def _dense(Y):
+    from ..methods.boosted import BoostedSVC
+
+
+def _dense(Y: Any) -> NDArray[Any]:
     return np.asarray(Y.toarray() if sp.issparse(Y) else Y)
 
 
+@document
 class LabelScoresDisplay:
     """F1 (or another score) of every label for one or more predictions, the rarest label first.
 
@@ -25,14 +37,23 @@ class LabelScoresDisplay:
         What the scores are.
     """
 
-    def __init__(self, *, names, counts, scores, measure="F1"):
+    def __init__(self, *, names: Sequence[str], counts: NDArray[Any], scores: dict[str, NDArray[Any]], measure: str = "F1") -> None:
         self.names = names
         self.counts = counts
         self.scores = scores
         self.measure = measure
 
     @classmethod
-    def from_predictions(cls, Y, predictions, *, names=None, score=None, ax=None, **kwargs):
+    def from_predictions(
+        cls,
+        Y: TableLike,
+        predictions: dict[str, Any],
+        *,
+        names: Sequence[str] | None = None,
+        score: Callable[..., float] | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Score predictions and plot.
 
         Parameters
@@ -45,10 +66,7 @@ class LabelScoresDisplay:
             Names of the labels.
         score : callable, default=None
             Called with the truth and the prediction of one label; None is F1.
-        ax : matplotlib axes, default=None
-            Where to draw.
-        **kwargs
-            For :meth:`plot`.
+        {ax}
 
         Returns
         -------
@@ -67,7 +85,7 @@ class LabelScoresDisplay:
         display = cls(names=[names[j] for j in order], counts=truth.sum(axis=0)[order], scores=scores, measure=measure)
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, colors=None):
+    def plot(self, ax: "Axes | None" = None, *, colors: Sequence[str] | None = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         places, width = np.arange(len(self.names)), 0.8 / max(len(self.scores), 1)
@@ -81,6 +99,7 @@ class LabelScoresDisplay:
         return self
 
 
+@document
 class BoostingDisplay:
     """Errors, or the weight of the heaviest rows, over the rounds of every label.
 
@@ -92,12 +111,14 @@ class BoostingDisplay:
         What the lines are.
     """
 
-    def __init__(self, *, series, what):
+    def __init__(self, *, series: dict[str, NDArray[Any]], what: str) -> None:
         self.series = series
         self.what = what
 
     @classmethod
-    def from_estimator(cls, estimator, *, what="errors", share=0.1, ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: "BoostedSVC", *, what: str = "errors", share: float = 0.1, ax: "Axes | None" = None, **kwargs: Any
+    ) -> Self:
         """Look at a fitted :class:`boulevard.BoostedSVC`, and plot.
 
         Parameters
@@ -108,10 +129,7 @@ class BoostingDisplay:
             Errors of the rounds, or the weight on the heaviest rows before the first and after every round.
         share : float, default=0.1
             Share of the rows that counts as the heaviest.
-        ax : matplotlib axes, default=None
-            Where to draw.
-        **kwargs
-            For :meth:`plot`.
+        {ax}
 
         Returns
         -------
@@ -123,13 +141,13 @@ class BoostingDisplay:
         if what == "errors":
             series = dict(zip(names, estimator.errors_, strict=True))
         elif what == "weights":
-            heaviest = lambda W: np.sort(W, axis=1)[:, ::-1][:, : max(1, round(share * W.shape[1]))].sum(axis=1)
-            series = {name: heaviest(W) for name, W in zip(names, estimator.weights_, strict=True)}
+            tables = zip(names, estimator.weights_, strict=True)
+            series = {name: np.sort(W, axis=1)[:, ::-1][:, : max(1, round(share * W.shape[1]))].sum(axis=1) for name, W in tables}
         else:
             raise ValueError(f"what must be 'errors' or 'weights', got {what!r}")
         return cls(series=series, what=what).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None):
+    def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         first = 1 if self.what == "errors" else 0
@@ -143,6 +161,7 @@ class BoostingDisplay:
         return self
 
 
+@document
 class HardRowsDisplay:
     """The training rows that each label struggles with: how much weight they gained.
 
@@ -156,13 +175,13 @@ class HardRowsDisplay:
         Weight after the last round as a multiple of the weight at the start.
     """
 
-    def __init__(self, *, rows, names, gains):
+    def __init__(self, *, rows: NDArray[Any], names: Sequence[str], gains: NDArray[Any]) -> None:
         self.rows = rows
         self.names = names
         self.gains = gains
 
     @classmethod
-    def from_estimator(cls, estimator, *, n_rows=20, ax=None, **kwargs):
+    def from_estimator(cls, estimator: "BoostedSVC", *, n_rows: int = 20, ax: "Axes | None" = None, **kwargs: Any) -> Self:
         """Look at a fitted :class:`boulevard.BoostedSVC`, and plot.
 
         Parameters
@@ -171,10 +190,7 @@ class HardRowsDisplay:
             A fitted one.
         n_rows : int, default=20
             Rows to show: those that gained most for any label.
-        ax : matplotlib axes, default=None
-            Where to draw.
-        **kwargs
-            For :meth:`plot`.
+        {ax}
 
         Returns
         -------
@@ -191,7 +207,7 @@ class HardRowsDisplay:
         rows = np.argsort(-gains.max(axis=0), kind="stable")[:n_rows]
         return cls(rows=rows, names=[name for name, _ in kept], gains=gains[:, rows]).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, cmap="magma_r"):
+    def plot(self, ax: "Axes | None" = None, *, cmap: str = "magma_r") -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         self.image_ = ax.imshow(self.gains, aspect="auto", cmap=cmap)

@@ -1,10 +1,22 @@
 """Pictures of decisions from several samples."""
 
-import numpy as np
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._docs import document
+from .._typing import RandomState, TableLike
 from ._axes import axes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
+    from ..methods.multi_sample import MultiSampleClassifier, SequentialDecision
+
+
+@document
 class ErrorBySizeDisplay:
     """Error against the number of samples per decision: how many samples until one percent?
 
@@ -29,7 +41,7 @@ class ErrorBySizeDisplay:
     >>> display = ErrorBySizeDisplay.from_estimator(clf, X[200:], y[200:])  # doctest: +SKIP
     """
 
-    def __init__(self, *, size, error, deviation, n_sets, name=None):
+    def __init__(self, *, size: ArrayLike, error: ArrayLike, deviation: ArrayLike, n_sets: ArrayLike, name: str | None = None) -> None:
         self.size = np.asarray(size)
         self.error = np.asarray(error)
         self.deviation = np.asarray(deviation)
@@ -37,7 +49,19 @@ class ErrorBySizeDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, sizes=range(1, 11), n_repeats=10, random_state=None, name=None, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: "MultiSampleClassifier",
+        X: TableLike,
+        y: ArrayLike,
+        *,
+        sizes: Iterable[int] = range(1, 11),
+        n_repeats: int = 10,
+        random_state: RandomState = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Judge sets of several sizes with a fitted :class:`~boulevard.MultiSampleClassifier`, and plot.
 
         Parameters
@@ -52,10 +76,7 @@ class ErrorBySizeDisplay:
             As in ``error_by_size``.
         name : str, default=None
             For the legend; None means the estimator's method.
-        ax : matplotlib axes, default=None
-            Where to draw.
-        **kwargs
-            For :meth:`plot`.
+        {ax}
 
         Returns
         -------
@@ -65,12 +86,12 @@ class ErrorBySizeDisplay:
         curve = estimator.error_by_size(X, y, sizes=sizes, n_repeats=n_repeats, random_state=random_state)
         return cls(**curve, name=estimator.method if name is None else name).plot(ax=ax, **kwargs)
 
-    def samples_until(self, target=0.01):
+    def samples_until(self, target: float = 0.01) -> int | None:
         """The smallest number of samples whose error is at most ``target``; None if no size on the curve is enough."""
         enough = self.size[self.error <= target]
         return int(enough.min()) if len(enough) else None
 
-    def plot(self, ax=None, *, target=0.01, **kwargs):
+    def plot(self, ax: "Axes | None" = None, *, target: float | None = 0.01, **kwargs: Any) -> Self:
         """Draw, with a line at ``target`` (None for no line); returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         self.line_ = ax.errorbar(self.size, self.error, yerr=self.deviation, marker="o", label=self.name, **kwargs)
@@ -86,6 +107,7 @@ class ErrorBySizeDisplay:
         return self
 
 
+@document
 class SequentialDisplay:
     """The posterior of every class after each sample of a sequential decision.
 
@@ -99,20 +121,29 @@ class SequentialDisplay:
         Where the decision was to stop.
     """
 
-    def __init__(self, *, posteriors, classes, confidence):
+    def __init__(self, *, posteriors: ArrayLike, classes: NDArray[Any], confidence: float) -> None:
         self.posteriors = np.asarray(posteriors)
         self.classes = classes
         self.confidence = confidence
+        self.decision: SequentialDecision | None = None
 
     @classmethod
-    def from_estimator(cls, estimator, stream, *, confidence=0.99, max_samples=None, ax=None):
+    def from_estimator(
+        cls,
+        estimator: "MultiSampleClassifier",
+        stream: Iterable[Any],
+        *,
+        confidence: float = 0.99,
+        max_samples: int | None = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
         """Decide a stream with a fitted :class:`~boulevard.MultiSampleClassifier`, and plot how it went."""
         decision = estimator.decide(stream, confidence=confidence, max_samples=max_samples)
         display = cls(posteriors=decision.posteriors, classes=estimator.classes_, confidence=confidence)
         display.decision = decision
         return display.plot(ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         samples = np.arange(1, len(self.posteriors) + 1)

@@ -1,20 +1,19 @@
 """The two pictures of a front: the front itself, and training and hold-out error along it."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import NDArray
+
+from ._axes import two_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..methods.pareto import ParetoSVC
 
 _MARKS = {"lowest": ("lowest estimated error", "o"), "knee": ("knee", "D"), "one_se": ("widest within one s.e.", "s")}
-
-
-def _two_axes(ax):
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("boulevard.plot needs matplotlib: pip install matplotlib") from error
-    if ax is None:
-        return plt.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
-    if len(ax) != 2:
-        raise ValueError(f"ax must be two axes, got {len(ax)}")
-    return ax
 
 
 class FrontDisplay:
@@ -49,7 +48,16 @@ class FrontDisplay:
     >>> display = FrontDisplay.from_estimators(fits)  # doctest: +SKIP
     """
 
-    def __init__(self, *, fronts, orders, marks, picked, estimates=None, shares=None):
+    def __init__(
+        self,
+        *,
+        fronts: dict[str, NDArray[Any]],
+        orders: dict[str, NDArray[Any]],
+        marks: dict[str, dict[str, int | None]],
+        picked: dict[str, int],
+        estimates: dict[str, NDArray[Any]] | None = None,
+        shares: dict[str, float] | None = None,
+    ) -> None:
         self.fronts = fronts
         self.orders = orders
         self.marks = marks
@@ -58,7 +66,9 @@ class FrontDisplay:
         self.shares = shares or {}
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, exact=None, **kwargs):
+    def from_estimator(
+        cls, estimator: "ParetoSVC", *, ax: "Sequence[Axes] | None" = None, exact: "ParetoSVC | None" = None, **kwargs: Any
+    ) -> Self:
         """Draw one fit, and beside it the exact front on the same rows if that is given.
 
         Parameters
@@ -77,13 +87,15 @@ class FrontDisplay:
         display : FrontDisplay
             The pictures with their data.
         """
-        fits = {estimator.mode: estimator}
+        fits: dict[str, ParetoSVC] = {estimator.mode: estimator}
         if exact is not None:
             fits[exact.mode if exact.mode != estimator.mode else f"{exact.mode} (compared)"] = exact
         return cls.from_estimators(fits, ax=ax, share=exact is not None, **kwargs)
 
     @classmethod
-    def from_estimators(cls, fits, *, ax=None, share=False, **kwargs):
+    def from_estimators(
+        cls, fits: "dict[str, ParetoSVC]", *, ax: "Sequence[Axes] | None" = None, share: bool = False, **kwargs: Any
+    ) -> Self:
         """Draw several fits in one picture, for example of several kernels.
 
         Parameters
@@ -113,7 +125,7 @@ class FrontDisplay:
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, marked=None):
+    def plot(self, ax: "Sequence[Axes] | None" = None, *, marked: str | None = None) -> Self:
         """Draw; returns the display with ``axes_`` and ``figure_``.
 
         Parameters
@@ -123,7 +135,7 @@ class FrontDisplay:
         marked : str, default=None
             The fit whose points are marked; the first if None.
         """
-        left, right = _two_axes(ax)
+        left, right = two_axes(ax)
         marked = next(iter(self.fronts)) if marked is None else marked
         for number, (name, front) in enumerate(self.fronts.items()):
             color = f"C{number}"

@@ -2,70 +2,17 @@
 
 use std::io::{self, Write};
 
-/// Powers of ten that `f64` holds exactly.
-const POWERS: [f64; 23] =
-    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
-
-/// Mantissas up to here are exact in `f64`.
-const EXACT: u64 = 1 << 53;
-
-/// The plain decimal `[+-]digits[.digits]` at the start of `bytes` and how many bytes it takes.
-///
-/// `None` when it is anything else or too long to be exact: a mantissa up to 2^53 divided by a power of ten up to 10^22 is one correctly
-/// rounded operation on exact operands (Clinger's fast path), so that what is returned equals `str::parse`. The caller looks at the byte
-/// that follows, and falls back to [`parse`] if it does not end the number (an exponent, say).
+/// The finite decimal at the start of `bytes`, correctly rounded, and how many bytes it takes. The caller looks at the byte that follows,
+/// and asks [`parse`] if it does not end the number.
 #[inline]
-pub(crate) fn scan_plain(bytes: &[u8]) -> Option<(f64, usize)> {
-    let mut at = 0;
-    let negative = match bytes.first() {
-        Some(b'-') => {
-            at = 1;
-            true
-        }
-        Some(b'+') => {
-            at = 1;
-            false
-        }
-        _ => false,
-    };
-    let mut mantissa = 0u64;
-    let start = at;
-    while let Some(digit) = digit(bytes, at) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
-        at += 1;
-    }
-    let mut digits = at - start;
-    let mut scale = 0;
-    if bytes.get(at) == Some(&b'.') {
-        at += 1;
-        let point = at;
-        while let Some(digit) = digit(bytes, at) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
-            at += 1;
-        }
-        scale = at - point;
-        digits += scale;
-    }
-    // 19 digits cannot wrap around; the bound on the mantissa is then honest.
-    if digits == 0 || digits > 19 || mantissa > EXACT {
-        return None;
-    }
-    let value = mantissa as f64 / POWERS[scale];
-    Some((if negative { -value } else { value }, at))
-}
-
-#[inline]
-fn digit(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10).map(u64::from)
+pub(crate) fn scan(bytes: &[u8]) -> Option<(f64, usize)> {
+    fast_float2::parse_partial(bytes).ok().filter(|(value, _): &(f64, usize)| value.is_finite())
 }
 
 /// A number in any form `str::parse::<f64>` knows (so also `nan` and `inf`: look at the result), or `None`.
 #[inline]
 pub(crate) fn parse(bytes: &[u8]) -> Option<f64> {
-    match scan_plain(bytes) {
-        Some((value, length)) if length == bytes.len() => Some(value),
-        _ => std::str::from_utf8(bytes).ok()?.parse().ok(),
-    }
+    fast_float2::parse(bytes).ok()
 }
 
 /// The shortest text that reads back to the same bits. Very large and very small numbers get an exponent.
@@ -93,6 +40,14 @@ mod tests {
         {
             assert_eq!(parse(text.as_bytes()).map(f64::to_bits), text.parse::<f64>().ok().map(f64::to_bits), "{text}");
         }
+        for text in
+            ["inf", "-Infinity", "+inf", "iNF", "infinit", "+nan", "-NaN", "nano", "1_000", "1f", "1e+", "1e5.0", "e5", ".e1", "\u{663}"]
+        {
+            let (own, standard) = (parse(text.as_bytes()), text.parse::<f64>().ok());
+            let same = own.is_some_and(f64::is_nan) && standard.is_some_and(f64::is_nan) || own == standard;
+            assert!(same, "{text}: {own:?}, {standard:?}");
+        }
+        assert_eq!([scan(b"1.5 2"), scan(b"1e400"), scan(b"nan"), scan(b"x")], [Some((1.5, 3)), None, None, None]);
         for text in ["", "+", "-", ".", "1,5", "0x10", "1 ", "--1", "1e", "one"] {
             assert_eq!(parse(text.as_bytes()), None, "{text}");
         }

@@ -163,7 +163,7 @@ impl Table {
     #[inline]
     pub(super) fn cell(&mut self, column: usize, field: &[u8]) -> std::result::Result<(), Fault> {
         if let Some(feature) = self.quick[column]
-            && let Some((value, length)) = number::scan_plain(field)
+            && let Some((value, length)) = number::scan(field)
             && length == field.len()
         {
             self.row.features.push((feature, value));

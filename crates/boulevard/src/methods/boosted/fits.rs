@@ -18,7 +18,7 @@ use crate::parallel;
 use crate::random::Random;
 
 /// One ensemble to fit: of a label, on all rows or without those of a split.
-struct Task {
+struct LabelTask {
     label: usize,
     split: Option<usize>,
     /// Weights of the rows, 0 for those of the split.
@@ -53,7 +53,7 @@ pub(super) fn fit_all(
     let active: Vec<usize> = (0..problems.signs.len()).filter(|&label| problems.constant[label].is_none()).collect();
     // Whole fits first: if time runs out, they are what a partial model needs.
     let parts = std::iter::once(None).filter(|_| whole).chain((0..splits.len()).map(Some));
-    let mut tasks: Vec<Task> = Vec::new();
+    let mut tasks: Vec<LabelTask> = Vec::new();
     for split in parts {
         for &label in &active {
             if split.is_some_and(|k| !problems.both_signs(label, &splits[k].train)) {
@@ -65,7 +65,7 @@ pub(super) fn fit_all(
             let stream = ((label as u64) << 32) + split.map_or(0, |k| k as u64 + 1);
             let random = Random::new(settings.seed, stream);
             let boosting = Mutex::new(Boosting::new(settings, schedule, &view(problems, &splits, label, split, &weights), random));
-            tasks.push(Task { label, split, weights, boosting });
+            tasks.push(LabelTask { label, split, weights, boosting });
         }
     }
     let at_once = context.threads.min(tasks.len()).max(1);
@@ -120,7 +120,7 @@ fn view<'a>(problems: &'a Problems, splits: &'a [Split], label: usize, split: Op
 }
 
 /// Whether held-out rows were served best long ago.
-fn patience_is_over(settings: &BoostedSvc, problems: &Problems, splits: &[Split], tasks: &mut [Task], until: usize) -> bool {
+fn patience_is_over(settings: &BoostedSvc, problems: &Problems, splits: &[Split], tasks: &mut [LabelTask], until: usize) -> bool {
     let mut parts = Vec::new();
     for task in tasks {
         if let Some(k) = task.split {
@@ -136,7 +136,7 @@ fn patience_is_over(settings: &BoostedSvc, problems: &Problems, splits: &[Split]
 pub(super) fn at_least_one(settings: &BoostedSvc, problems: &Problems) -> bool {
     problems.kind == Kind::Labels
         && match settings.at_least_one {
-            AtLeastOne::Auto => problems.every_row_labelled(),
+            AtLeastOne::Auto => problems.every_row_labeled(),
             AtLeastOne::Always => true,
             AtLeastOne::Never => false,
         }

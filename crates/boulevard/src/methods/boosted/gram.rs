@@ -10,7 +10,6 @@ use crate::data::Matrix;
 use crate::error::Result;
 use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
-use crate::parallel;
 use crate::random::Random;
 use crate::simd::Real;
 use crate::solver::{KernelSource, SMALL, TableKernel};
@@ -119,33 +118,23 @@ pub(super) fn kernel_of(sigma: f64) -> Kernel {
 
 /// All squared distances, symmetric to the bit, zero on the diagonal.
 fn squares(x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-    /// Rows at a time.
-    const BLOCK: usize = 64;
     // The multiquadric with constant 0 is the distance: its tiles serve dense and sparse tables.
     let rows = kernel::rows::<f64>(&Kernel::Multiquadric { gamma: 1.0.into(), coef0: 0.0 }, x, context)?;
     let n = x.rows();
-    let width = n.next_multiple_of(context.isa.lanes::<f64>());
-    let blocks = parallel::map(context.threads, n.div_ceil(BLOCK), |b| {
-        let chosen: Vec<usize> = (b * BLOCK..((b + 1) * BLOCK).min(n)).collect();
-        let mut values = vec![0.0; chosen.len() * width];
-        rows.fill(&chosen, 0..n, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
-        values
-    });
+    let mut all = kernel::whole(&*rows, context.threads);
     // Equal rows are at distance zero but for rounding, and nobody can tell rows that near apart.
-    let largest = blocks.iter().flatten().fold(0.0, |a: f64, &v| a.max(v));
+    let largest = all.iter().fold(0.0, |a: f64, &v| a.max(v));
     let nothing = 1e-13 * largest * largest;
-    let mut all = Vec::with_capacity(n * n);
-    for (i, row) in blocks.iter().flat_map(|block| block.chunks_exact(width)).enumerate() {
+    for i in 0..n {
         // Above the diagonal from the tiles, below it from above.
         for j in 0..n {
-            let value = if j < i {
-                all[j * n + i]
-            } else if j == i || row[j] * row[j] <= nothing {
-                0.0
-            } else {
-                row[j] * row[j]
+            let square = all[i * n + j] * all[i * n + j];
+            all[i * n + j] = match j {
+                j if j < i => all[j * n + i],
+                j if j == i => 0.0,
+                _ if square <= nothing => 0.0,
+                _ => square,
             };
-            all.push(value);
         }
     }
     Ok(all)
@@ -178,15 +167,15 @@ impl<'a> Level<'a> {
     pub(super) fn weigh(&self, samples: &[usize], coefficients: &[f64]) -> Result<Vec<f64>> {
         let source = self.source();
         let n = source.len();
-        // Whole panels for either precision.
-        let mut sums = vec![0.0; n.next_multiple_of(64)];
-        match self {
-            Self::Resident(resident) if !resident.whole => resident.weigh(samples, coefficients, &mut sums),
-            Self::Resident(_) => source.double()?.weigh(samples, coefficients, 1, 0..n, &mut sums),
-            Self::Table(_) => source.single()?.weigh(samples, coefficients, 1, 0..n, &mut sums),
-        }
-        sums.truncate(n);
-        Ok(sums)
+        Ok(match self {
+            Self::Resident(resident) if !resident.whole => {
+                let mut sums = vec![0.0; n];
+                resident.weigh(samples, coefficients, &mut sums);
+                sums
+            }
+            Self::Resident(_) => source.double()?.weighted_sum(samples, coefficients, 0..n),
+            Self::Table(_) => source.single()?.weighted_sum(samples, coefficients, 0..n),
+        })
     }
 }
 

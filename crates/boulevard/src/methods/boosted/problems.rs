@@ -57,7 +57,7 @@ impl Problems {
     }
 
     /// Whether every row has a label.
-    pub(super) fn every_row_labelled(&self) -> bool {
+    pub(super) fn every_row_labeled(&self) -> bool {
         (0..self.rows.len()).all(|row| self.signs.iter().any(|signs| signs[row] > 0.0))
     }
 }

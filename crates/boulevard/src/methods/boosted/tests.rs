@@ -177,7 +177,7 @@ fn metrics_are_those_of_the_vectors() {
 }
 
 /// Three labels of falling size on a plane, some noise; every row but a few has one.
-fn labelled(n: usize, seed: u64) -> Dataset<'static> {
+fn labeled(n: usize, seed: u64) -> Dataset<'static> {
     let mut random = Random::new(seed, 77);
     let (mut x, mut on) = (Vec::new(), Vec::new());
     for _ in 0..n {
@@ -208,7 +208,7 @@ fn short() -> BoostedSvc {
 
 #[test]
 fn rare_labels_are_found_in_every_mode() {
-    let (train, test) = (labelled(300, 1), labelled(600, 2));
+    let (train, test) = (labeled(300, 1), labeled(600, 2));
     for settings in [
         short(),
         BoostedSvc { sampling: Sampling::Stratified, sampling_ratio: 0.5, ..short() },
@@ -229,7 +229,7 @@ fn rare_labels_are_found_in_every_mode() {
 
 #[test]
 fn the_same_bits_for_any_number_of_threads() {
-    let data = labelled(150, 3);
+    let data = labeled(150, 3);
     for settings in [short(), BoostedSvc { max_rounds: 5, ..BoostedSvc::paper() }] {
         let one = settings.fit_in(&data, &Context::single()).unwrap();
         let mut three = settings.fit_in(&data, &Context::default().with_threads(3)).unwrap();
@@ -240,7 +240,7 @@ fn the_same_bits_for_any_number_of_threads() {
 
 #[test]
 fn seeds_change_draws_and_nothing_else_does() {
-    let data = labelled(120, 3);
+    let data = labeled(120, 3);
     let paper = BoostedSvc { max_rounds: 3, ..BoostedSvc::paper() };
     let fit = |seed: u64| BoostedSvc { seed, ..paper.clone() }.fit(&data).unwrap();
     assert_eq!(fit(0).labels, fit(0).labels);
@@ -251,7 +251,7 @@ fn seeds_change_draws_and_nothing_else_does() {
 
 #[test]
 fn the_last_stage_is_the_model_and_weights_stay_a_distribution() {
-    let data = labelled(120, 4);
+    let data = labeled(120, 4);
     let model = BoostedSvc { max_rounds: 6, ..BoostedSvc::paper() }.fit(&data).unwrap();
     let stages = model.staged_decision_values_in(&data.x, &Context::default()).unwrap();
     assert_eq!(stages.len(), model.rounds());
@@ -287,7 +287,7 @@ fn classes_two_and_more() {
     // Probabilities agree with predictions for classes and labels.
     let p = model.probabilities(&three.x, &Context::default()).unwrap();
     p.chunks(3).zip(said.codes()).for_each(|(p, &code)| assert_eq!(crate::svm::argmax(p), code as usize));
-    let data = labelled(150, 6);
+    let data = labeled(150, 6);
     let model = short().fit(&data).unwrap();
     let p = model.probabilities(&data.x, &Context::default()).unwrap();
     let margins = model.decision_values(&data.x).unwrap();
@@ -296,7 +296,7 @@ fn classes_two_and_more() {
 
 #[test]
 fn probabilities_come_later_if_asked() {
-    let data = labelled(120, 4);
+    let data = labeled(120, 4);
     let paper = BoostedSvc { max_rounds: 2, ..BoostedSvc::paper() };
     let mut model = paper.fit(&data).unwrap();
     assert!(model.probabilities(&data.x, &Context::default()).unwrap_err().to_string().contains("calibrate"));
@@ -308,7 +308,7 @@ fn probabilities_come_later_if_asked() {
 
 #[test]
 fn weights_are_repeated_rows_and_zero_is_absence() {
-    let data = labelled(60, 8);
+    let data = labeled(60, 8);
     let weights: Vec<f64> = (0..60).map(|i| [2.0, 1.0, 0.0, 3.0][i % 4]).collect();
     let mut repeated: Vec<usize> = (0..60).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
     Random::new(1, 1).shuffle(&mut repeated);
@@ -322,7 +322,7 @@ fn weights_are_repeated_rows_and_zero_is_absence() {
 
 #[test]
 fn memory_decides_the_way_not_the_answer() {
-    let data = labelled(150, 9);
+    let data = labeled(150, 9);
     // One round: a row that rounding puts on the other side changes the weights of all later ones.
     let whole = BoostedSvc { thresholds: Thresholds::Zero, early_stopping: false, max_rounds: 1, ..short() };
     let solver = SolverSettings { tolerance: 1e-8, cache_megabytes: 0.2, ..SolverSettings::default() };
@@ -434,7 +434,7 @@ impl Observer for Impatient {
 
 #[test]
 fn a_stopped_fit_is_a_usable_model() {
-    let data = labelled(200, 5);
+    let data = labeled(200, 5);
     for looks in [0, 1, 3, 10, 30] {
         let observer = Impatient(looks.into());
         let context = Context::single().with_observer(&observer);
@@ -448,7 +448,7 @@ fn a_stopped_fit_is_a_usable_model() {
 
 #[test]
 fn bad_input_is_named() {
-    let data = labelled(30, 1);
+    let data = labeled(30, 1);
     let message = |settings: BoostedSvc| settings.fit(&data).unwrap_err().to_string();
     let base = BoostedSvc::default();
     assert_eq!(message(BoostedSvc { c: 0.0, ..base.clone() }), "parameter `c` of BoostedSvc must be positive and finite, got 0");

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::rounds::{Plan, run};
-use super::table::Table;
+use super::table::TrainingTable;
 use super::tree::{MOST_DEPTH, Output};
 use crate::error::Result;
 use crate::linalg;
@@ -20,7 +20,7 @@ use crate::parallel;
 use crate::random::Random;
 
 /// Depths that are tried: single tests, which add up to curves of one column; three levels, which see columns together; and no limit.
-/// Neighbours such as 2 or 4 only made the choice noisier.
+/// Neighbors such as 2 or 4 only made the choice noisier.
 const DEPTHS: [usize; 3] = [1, 3, MOST_DEPTH];
 /// The share that is held out.
 const SHARE: f64 = 0.2;
@@ -61,7 +61,7 @@ pub struct Choice {
 /// Chooses among `depths` (all of them if none is given) and up to `plan.rounds` rounds; `fixed_rounds`: the number is given, only the
 /// depth is chosen. `None` where there are too few rows to hold some out.
 pub(super) fn choose(
-    table: &Table,
+    table: &TrainingTable,
     class: u32,
     plan: &Plan,
     depth: Option<usize>,
@@ -122,10 +122,15 @@ pub(super) fn choose(
         let curve = &mut curves[job % depths.len()].errors;
         curve.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error / parts.len() as f64);
     }
+    Ok((Some(best_of(curves, plan.rounds, fixed_rounds, held)), stop))
+}
+
+/// The best depth and number of rounds, or none at all where they do not beat the linear machine by more than the uncertainty of `held` rows.
+fn best_of(curves: Vec<Curve>, rounds: usize, fixed_rounds: bool, held: f64) -> Choice {
     let linear_error = curves[0].errors[0];
     let mut best = (linear_error, 0, 0);
     for (place, curve) in curves.iter().enumerate() {
-        for rounds in if fixed_rounds { plan.rounds..=plan.rounds } else { 1..=plan.rounds } {
+        for rounds in if fixed_rounds { rounds..=rounds } else { 1..=rounds } {
             let error = smoothed(&curve.errors, rounds);
             if error < best.0 - 1e-12 || (fixed_rounds && place == 0) {
                 best = (error, place, rounds);
@@ -138,8 +143,7 @@ pub(super) fn choose(
     if !fixed_rounds && best.0 > linear_error - uncertainty {
         best = (linear_error, 0, 0);
     }
-    let choice = Choice { depth: curves[best.1].depth, rounds: best.2, error: best.0, linear_error, curves };
-    Ok((Some(choice), stop))
+    Choice { depth: curves[best.1].depth, rounds: best.2, error: best.0, linear_error, curves }
 }
 
 /// The mean over the window around `place`; the linear machine's point is not part of it.
@@ -150,8 +154,8 @@ fn smoothed(errors: &[f64], place: usize) -> f64 {
 
 /// Errors on the held-out rows after every round; a run that ends early keeps its last error.
 fn held_out_errors(
-    whole: &Table,
-    part: &Table,
+    whole: &TrainingTable,
+    part: &TrainingTable,
     test: &[usize],
     class: u32,
     plan: &Plan,
@@ -166,7 +170,7 @@ fn held_out_errors(
     let mut errors: Vec<f64> = Vec::with_capacity(plan.rounds + 1);
     let mut watch = |stage: &super::Stage, feature: Option<&super::Induced>| {
         match feature {
-            Some(feature) => columns.push(standardised(feature, &x, plan.output)),
+            Some(feature) => columns.push(standardized(feature, &x, plan.output)),
             // A round without a feature: the same machine.
             None if !errors.is_empty() => {
                 errors.push(errors[errors.len() - 1]);
@@ -193,6 +197,6 @@ fn held_out_errors(
 }
 
 /// A feature's column for new rows.
-pub(super) fn standardised(feature: &super::Induced, x: &crate::data::Matrix<'_>, output: Output) -> Vec<f64> {
+pub(super) fn standardized(feature: &super::Induced, x: &crate::data::Matrix<'_>, output: Output) -> Vec<f64> {
     feature.tree.evaluate(x, output).iter().map(|g| (g - feature.mean) / feature.spread).collect()
 }

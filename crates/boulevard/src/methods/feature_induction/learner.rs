@@ -9,7 +9,7 @@ use super::auto::{Choice, choose};
 use super::gamma::GammaRule;
 use super::model::{FeatureInductionModel, Final, Induction};
 use super::rounds::{Ending, Plan, Run, run};
-use super::table::Table;
+use super::table::TrainingTable;
 use super::tree::{MOST_DEPTH, Output, TreeSettings};
 use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
@@ -221,7 +221,7 @@ impl FeatureInduction {
     }
 
     /// One class against the rest.
-    fn fit_class(&self, table: &Table, class: usize, context: &Context<'_>) -> Result<ClassRun> {
+    fn fit_class(&self, table: &TrainingTable, class: usize, context: &Context<'_>) -> Result<ClassRun> {
         let mut plan = self.plan(class);
         let (mut choice, mut declined, mut stop) = (None, None, StopReason::Converged);
         let asks = plan.rounds > 0 && (self.n_induced == Amount::Auto || self.max_depth == Depth::Auto);
@@ -307,7 +307,7 @@ impl Learner for FeatureInduction {
         let settings = self.resolved();
         let classes = Classes::new(data, &settings.class_weight, "FeatureInduction")?;
         let names = data.expect_classes()?.names().to_vec();
-        let table = Table::new(data, &classes, settings.seed, context)?;
+        let table = TrainingTable::new(data, &classes, settings.seed, context)?;
         let outputs: Vec<usize> = if names.len() == 2 { vec![1] } else { (0..names.len()).collect() };
         let inner = if outputs.len() > 1 { context.with_threads(1) } else { *context };
         let runs = parallel::map(context.threads, outputs.len(), |place| {
@@ -358,7 +358,7 @@ impl Learner for FeatureInduction {
 }
 
 impl FeatureInduction {
-    /// The last machine where its kernel is not linear: over the standardised and the induced columns.
+    /// The last machine where its kernel is not linear: over the standardized and the induced columns.
     fn kernel_machine(
         &self,
         model: &FeatureInductionModel,

@@ -14,16 +14,16 @@
 //! so that the best g is a classifier of the rows weighted by W, and the bound falls by at least `(A - sqrt(A^2 - B^2)) / gamma`.
 //!
 //! **Steps.** 1. Standardise the columns, fit the machine. 2. Solve for gamma ([`gamma`]), weigh the rows. 3. Draw rows by weight (or use the
-//! weights). 4. Grow a tree on the original columns ([`tree`]). 5. Its leaf values, standardised, are a new column. 6. Fit the machine
+//! weights). 4. Grow a tree on the original columns ([`tree`]). 5. Its leaf values, standardized, are a new column. 6. Fit the machine
 //! again, from where it was. 7. Repeat. The number of rounds and the depth are chosen on held-out rows unless given ([`Choice`]), and the
 //! choice may be none. More than two classes: one against the rest, each with rules of its own.
 //!
 //! **Cost.** A round is one tree (a scan and a partition of every column per level; columns are sorted once) and one warm-started fit.
 //! Choosing costs six to fifteen runs of 50 rounds on four fifths of the rows. Memory: five dense copies of the table.
 //!
-//! **Departures from the paper.** The regulariser is `|w|^2 / (2C)`, the dual's own (eq. 3 and 5 print two others; all are options). (8) lacks
+//! **Departures from the paper.** The regularizer is `|w|^2 / (2C)`, the dual's own (eq. 3 and 5 print two others; all are options). (8) lacks
 //! a factor, (8') two divisions by gamma. (9) is not convex: its root is solved by a bracketed Newton method. Leaves answer softly, depth is
-//! limited by a hold-out and not by pruning alone, which does little under resampling; induced columns are standardised.
+//! limited by a hold-out and not by pruning alone, which does little under resampling; induced columns are standardized.
 //! [`FeatureInduction::paper`] is the paper as written.
 //!
 //! ```

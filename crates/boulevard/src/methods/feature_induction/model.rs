@@ -1,8 +1,8 @@
-//! The fitted model: standardised columns, induced columns, and a machine over both.
+//! The fitted model: standardized columns, induced columns, and a machine over both.
 
 use serde_json::{Map, Value, json};
 
-use super::auto::{Choice, standardised};
+use super::auto::{Choice, standardized};
 use super::describe;
 use super::learner::{ClassRun, FeatureInduction};
 use super::rounds::{Ending, Induced, Stage};
@@ -87,7 +87,7 @@ pub struct FeatureInductionModel {
     pub classes: Vec<String>,
     /// Feature names, where the training table had them.
     pub feature_names: Option<Vec<String>>,
-    /// How original columns are standardised.
+    /// How original columns are standardized.
     pub standard: Standard,
     /// One for two classes (the second against the first), else one per class against the rest.
     pub inductions: Vec<Induction>,
@@ -120,7 +120,7 @@ impl FeatureInductionModel {
         &self.classes[if self.classes.len() == 2 { 1 } else { output }]
     }
 
-    /// The table the machine sees: standardised original columns, then the induced ones. With the linear machine its product with the
+    /// The table the machine sees: standardized original columns, then the induced ones. With the linear machine its product with the
     /// weights, plus the bias, is the decision value.
     pub fn transform(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Matrix<'static>> {
         self.check_input(x)?;
@@ -130,7 +130,7 @@ impl FeatureInductionModel {
             let x = if chosen.len() == rows && matches!(x, Matrix::F64(_)) { x.clone() } else { x.select(&chosen).to_dense() };
             let plain = self.standard.table(&x);
             let induced: Vec<Vec<f64>> =
-                self.induced().map(|(_, feature)| standardised(feature, &x, self.parameters.resolved().output)).collect();
+                self.induced().map(|(_, feature)| standardized(feature, &x, self.parameters.resolved().output)).collect();
             let original = self.standard.center.len();
             let mut values = Vec::with_capacity(chosen.len() * columns);
             for place in 0..chosen.len() {

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use super::gamma::{Edge, GammaRule, edge, row_weights, sharpness};
 use super::learner::Sampling;
-use super::table::Table;
+use super::table::TrainingTable;
 use super::tree::{Output, Tree, TreeSettings, grow};
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::observe::{Context, StopReason};
 use crate::random::Random;
-use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, LinearStart, Regulariser, solve_linear};
+use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, LinearStart, Regularizer, solve_linear};
 
 /// A tree whose values spread less than this says nothing.
 const LEAST_SPREAD: f64 = 1e-12;
@@ -127,8 +127,9 @@ pub(super) struct Run {
 
 /// Runs the rounds for `class` against all others. `watch` sees every stage with its new feature (none for the linear machine, and none
 /// for a round that made nothing) and may end the run.
+// long: one round after another, with what is kept between rounds.
 pub(super) fn run(
-    table: &Table,
+    table: &TrainingTable,
     class: u32,
     plan: &Plan,
     context: &Context<'_>,
@@ -210,7 +211,7 @@ pub(super) fn run(
 }
 
 struct Rounds<'a> {
-    table: &'a Table,
+    table: &'a TrainingTable,
     plan: &'a Plan,
     context: &'a Context<'a>,
     signs: Vec<f64>,
@@ -223,7 +224,7 @@ struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    fn new(table: &'a Table, class: u32, plan: &'a Plan, context: &'a Context<'a>) -> Self {
+    fn new(table: &'a TrainingTable, class: u32, plan: &'a Plan, context: &'a Context<'a>) -> Self {
         let positive: Vec<bool> = table.codes.iter().map(|&code| code == class).collect();
         let price =
             |side: bool| table.counts.iter().zip(&positive).map(|(s, &p)| if p == side { plan.c * s } else { 0.0 }).collect::<Vec<f64>>();
@@ -249,7 +250,7 @@ impl<'a> Rounds<'a> {
             down: &self.down,
             tube: 0.0,
             loss: LinearLoss::Absolute,
-            regulariser: Regulariser::L2,
+            regularizer: Regularizer::L2,
             bias: Bias::Free,
         };
         let start = before.map(|(_, s)| LinearStart { weights: s.weights.clone(), bias: s.bias, dual: s.dual.clone() });
@@ -287,7 +288,7 @@ impl<'a> Rounds<'a> {
         self.z = Matrix::dense(values, column.len(), columns + 1).expect("one value per cell");
     }
 
-    /// A tree for the rows the machine gets wrong, and its standardised column.
+    /// A tree for the rows the machine gets wrong, and its standardized column.
     fn feature(&self, stage: &Stage, round: usize, random: &mut Random) -> std::result::Result<(Induced, Vec<f64>), Ending> {
         let (table, plan) = (self.table, self.plan);
         let decisions = self.decisions(&stage.weights, stage.bias);

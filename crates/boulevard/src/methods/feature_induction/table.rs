@@ -9,6 +9,9 @@ use crate::random::Random;
 use crate::svm::{Classes, content_key};
 
 /// Mean and spread of every original column.
+///
+/// Not a [`crate::data::Scaler`]: that one sums differences from the smallest value instead of the first, which gives other last digits,
+/// and models in files hold these two lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standard {
     /// What is subtracted.
@@ -43,7 +46,7 @@ impl Standard {
         (value - self.center[column]) / self.spread[column]
     }
 
-    /// A table's standardised columns, row-major, with room for `extra` more columns per row.
+    /// A table's standardised columns, row-major.
     pub(super) fn table(&self, x: &Matrix<'_>) -> Vec<f64> {
         let columns = self.center.len();
         let mut values = vec![0.0; x.rows() * columns];
@@ -61,7 +64,7 @@ struct Group {
 }
 
 /// Everything about the training rows that does not change from round to round.
-pub(super) struct Table {
+pub(super) struct TrainingTable {
     pub x: Matrix<'static>,
     pub columns: SortedColumns,
     pub standard: Standard,
@@ -76,7 +79,7 @@ pub(super) struct Table {
     groups: Vec<Group>,
 }
 
-impl Table {
+impl TrainingTable {
     /// The rows that weigh something.
     pub fn new(data: &Dataset<'_>, classes: &Classes, seed: u64, context: &Context<'_>) -> Result<Self> {
         let (rows, columns) = (classes.rows.len(), data.x.columns());

@@ -24,7 +24,7 @@ pub struct CurvePoint {
 }
 
 impl MultiSampleModel {
-    /// Errors on new labelled data for sets of every size in `sizes`: each of `repeats` repeats cuts the rows of every class, in random
+    /// Errors on new labeled data for sets of every size in `sizes`: each of `repeats` repeats cuts the rows of every class, in random
     /// order, into sets that share no row. Sizes for which no class has enough rows are left out.
     pub fn error_by_size(
         &self,

@@ -1,5 +1,7 @@
 //! Parameters, and the fit.
 
+// long: parameters with the documentation of every one, and the fit that reads them in order.
+
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};

@@ -228,7 +228,7 @@ impl MultiSampleModel {
     ///
     /// Consensus: the sample's log ratio without the training shares' own; the contributions of a set add up to its decision minus the
     /// priors' log ratio. Votes: the sample's share of the votes. Direct: the decision minus its mean over replacing the sample by another member of
-    /// the set, that is by how much this sample pulls harder than its neighbours (single samples: the decision itself).
+    /// the set, that is by how much this sample pulls harder than its neighbors (single samples: the decision itself).
     pub fn contributions(&self, x: &Matrix<'_>, sets: &Sets, context: &Context<'_>) -> Result<Vec<f64>> {
         self.check_input(x)?;
         sets.check(x.rows())?;

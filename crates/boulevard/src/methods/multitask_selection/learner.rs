@@ -5,12 +5,12 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::model::MultiTaskSelectionModel;
-use super::prior::{Margin, MarginPrior};
+use super::problem::prior::{Margin, MarginPrior};
+use super::problem::switch::Switch;
+use super::problem::tasks::TaskSet;
+use super::problem::training::Training;
 use super::problem::{Certificate, Problem, Task};
-use super::solve::{Limits, Route, Solution, solve};
-use super::switch::Switch;
-use super::tasks::TaskSet;
-use super::training::Training;
+use super::solvers::{Limits, Route, Solution, solve};
 use crate::check;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -129,7 +129,7 @@ impl MultiTaskSelection {
         Ok(model)
     }
 
-    /// Learns for several prior probabilities of a feature being on, each fit starting from its neighbour's. Models come in the order of
+    /// Learns for several prior probabilities of a feature being on, each fit starting from its neighbor's. Models come in the order of
     /// `ln_rhos`.
     pub fn path(&self, tasks: &TaskSet<'_>, ln_rhos: &[f64], context: &Context<'_>) -> Result<Vec<MultiTaskSelectionModel>> {
         self.validate()?;
@@ -164,7 +164,7 @@ impl MultiTaskSelection {
         let classify = training.tasks.outputs.classify();
         let margin = if classify { Margin::classification(c) } else { Margin::regression(c, self.epsilon, self.margin_prior) };
         let limits = Limits { tolerance: self.tolerance, steps: self.max_iterations.unwrap_or(STEPS) };
-        let run = |units: &[Task], tables: &[super::table::Table], start: Option<&Certificate>, context: &Context<'_>| {
+        let run = |units: &[Task], tables: &[super::problem::table::TaskTable], start: Option<&Certificate>, context: &Context<'_>| {
             let problem = Problem {
                 tables,
                 tasks: units,

@@ -15,17 +15,17 @@
 //! ```
 //!
 //! The probability that a group is on is then `s_d = sigmoid(q_d / 2 - ln((1 - rho) / rho))`, its weight `w_d = s_d sum alpha phi_d`. In the
-//! primal this is a group penalty that is a lasso for small weights and a ridge for large ones (`switch.rs`); `rho = 1` is a support vector
-//! machine with a logarithmic barrier instead of a hinge. The duality gap separates over samples (`problem.rs`) and certifies every answer.
+//! primal this is a group penalty that is a lasso for small weights and a ridge for large ones (`problem/switch.rs`); `rho = 1` is a support vector
+//! machine with a logarithmic barrier instead of a hinge. The duality gap separates over samples (`problem/objective.rs`) and certifies every answer.
 //!
 //! # Steps
 //!
-//! 1. Tables are padded (features) or become kernel matrices, which are checked to be positive semi-definite (`training.rs`).
-//! 2. Small problems and kernels: a primal-dual interior point method, 10 to 30 steps (`interior.rs`).
-//! 3. Large tables of features: reweighted coordinate ascent to a rough solution (`ascent.rs`).
-//! 4. Newton's method on the primal (`descent.rs`) ends it where ascent began or a tight tolerance is asked for, with a gap at rounding.
+//! 1. Tables are padded (features) or become kernel matrices, which are checked to be positive semi-definite (`problem/training.rs`).
+//! 2. Small problems and kernels: a primal-dual interior point method, 10 to 30 steps (`solvers/interior.rs`).
+//! 3. Large tables of features: reweighted coordinate ascent to a rough solution (`solvers/ascent.rs`).
+//! 4. Newton's method on the primal (`solvers/descent.rs`) ends it where ascent began or a tight tolerance is asked for, with a gap at rounding.
 //!    Multipliers that vanish are exact zeros either way.
-//! 5. If one of them stalls, another takes over (`solve.rs`).
+//! 5. If one of them stalls, another takes over (`solvers/mod.rs`).
 //!
 //! # Cost
 //!
@@ -35,7 +35,7 @@
 //! # Departures from the paper
 //!
 //! The paper solves `J` with general-purpose tools and shows curves; the primal, the gap, the interior point method and the curve that
-//! switches move on (`newton.rs`) are ours. Its flat bias comes out of the optimality conditions with the margin `1 - 1 / (c - v)`, not 1. With
+//! switches move on (`solvers/newton.rs`) are ours. Its flat bias comes out of the optimality conditions with the margin `1 - 1 / (c - v)`, not 1. With
 //! `c <= 1` classification has only the trivial solution, which is returned with a note. Multiplying features by a constant is not absorbed by
 //! `c`: features should have unit scale.
 //!
@@ -43,9 +43,10 @@
 //!
 //! ```
 //! use boulevard::prelude::*;
+//! # use boulevard::internal::random::Random;
 //!
 //! // Two tasks on rows of their own; both depend on the first column of six only.
-//! let mut random = boulevard::random::Random::new(0, 0);
+//! let mut random = Random::new(0, 0);
 //! let x: Vec<f64> = (0..120 * 6).map(|_| random.normal()).collect();
 //! let sign = |row: usize| (x[row * 6] > 0.0) == (row < 60);
 //! let names: Vec<&str> = (0..120).map(|row| if sign(row) { "yes" } else { "no" }).collect();
@@ -61,30 +62,18 @@
 //!
 //! Reference: T. Jebara, Multi-task feature and kernel selection for SVMs, ICML 2004.
 
-mod ascent;
-mod descent;
 mod describe;
-mod interior;
 mod learner;
 mod model;
-mod newton;
-mod prior;
 mod problem;
 mod search;
-mod solve;
-mod switch;
-mod table;
-mod tasks;
-mod training;
-mod vector;
+mod solvers;
 
-#[cfg(test)]
-mod behaviour_tests;
 #[cfg(test)]
 mod tests;
 
 pub use learner::{BiasPrior, MultiTaskSelection, Select};
 pub use model::MultiTaskSelectionModel;
-pub use prior::MarginPrior;
+pub use problem::prior::MarginPrior;
+pub use problem::tasks::{Outputs, TaskSet, TaskSplit, TaskTarget};
 pub use search::{SelectionPoint, SelectionResult, SelectionSearch, TransferReport, task_error, transfer};
-pub use tasks::{Outputs, TaskSet, TaskSplit, TaskTarget};

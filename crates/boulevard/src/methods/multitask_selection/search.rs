@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::learner::{MultiTaskSelection, check_ln_rho, rising};
 use super::model::MultiTaskSelectionModel;
 use super::problem::Certificate;
-use super::tasks::{Outputs, TaskSet};
-use super::training::Training;
+use super::problem::tasks::{Outputs, TaskSet};
+use super::problem::training::Training;
 use crate::check;
 use crate::error::{Error, Result};
 use crate::metrics::comparison::{mean, standard_deviation};
@@ -20,7 +20,7 @@ use crate::svm::{Learner, argmax};
 
 const OWNER: &str = "SelectionSearch";
 
-/// A search over rho and c. In every fold each c is one path over rho, every fit starting from its neighbour's.
+/// A search over rho and c. In every fold each c is one path over rho, every fit starting from its neighbor's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectionSearch {
@@ -30,7 +30,7 @@ pub struct SelectionSearch {
     pub c: Vec<f64>,
     /// Folds.
     pub folds: usize,
-    /// How often to fold anew: on few rows one set of folds cannot tell neighbouring cells apart.
+    /// How often to fold anew: on few rows one set of folds cannot tell neighboring cells apart.
     pub repeats: usize,
     /// Seed of the folds.
     pub seed: u64,
@@ -62,7 +62,7 @@ pub struct SelectionPoint {
 pub struct SelectionResult {
     /// All cells; c varies slowest.
     pub points: Vec<SelectionPoint>,
-    /// Place of the smallest error, half its own and half the mean of its neighbourhood on the grid. Ties go to the larger rho, then to the
+    /// Place of the smallest error, half its own and half the mean of its neighborhood on the grid. Ties go to the larger rho, then to the
     /// smaller c: less selection, less fitting.
     pub best: usize,
     /// The model with the best parameters on all data.
@@ -100,17 +100,17 @@ impl SelectionSearch {
                 points.push(SelectionPoint { ln_rho, c, error: mean(&of), deviation: standard_deviation(&of) });
             }
         }
-        let around = self.neighbourhood(&points);
+        let around = self.neighborhood(&points);
         let key = |i: usize| (0.5 * (points[i].error + around[i]), -points[i].ln_rho, points[i].c);
         let best = (0..points.len()).fold(0, |best, i| if key(i).partial_cmp(&key(best)) == Some(Ordering::Less) { i } else { best });
         let chosen = MultiTaskSelection { ln_rho: Some(points[best].ln_rho), c: points[best].c, ..learner.clone() };
         Ok(SelectionResult { model: chosen.fit_tasks(tasks, context)?, best, points })
     }
 
-    /// Mean error of every cell and its neighbours on the grid.
+    /// Mean error of every cell and its neighbors on the grid.
     ///
-    /// On few rows many cells tie, and a cell beside the cliff where everything is switched off may win by luck; its neighbours tell.
-    fn neighbourhood(&self, points: &[SelectionPoint]) -> Vec<f64> {
+    /// On few rows many cells tie, and a cell beside the cliff where everything is switched off may win by luck; its neighbors tell.
+    fn neighborhood(&self, points: &[SelectionPoint]) -> Vec<f64> {
         let (rows, columns) = (rising(&self.c), rising(&self.ln_rho));
         let mut means = vec![0.0; points.len()];
         for i in 0..rows.len() {

@@ -1,19 +1,21 @@
 //! Parameters, and the way from data to a front.
 
+// long: parameters, documentation of every one, and the fit that reads them in order.
+
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use super::choose::{Pick, estimate};
+use super::evolve::population::Landscape;
+use super::evolve::variation::{Crossover, Mutation};
 use super::evolve::{Evolution, Variant};
+use super::exact::signed::SignedKernel;
+use super::exact::slots::{Slot, SlotTask};
 use super::judge;
 use super::model::{ClassFront, Output, ParetoModel, Samples};
 use super::point::{Facts, FrontPoint, facts};
-use super::population::Landscape;
 use super::restart;
-use super::signed::SignedKernel;
-use super::slots::{Slot, SlotTask};
-use super::variation::{Crossover, Mutation};
 use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
@@ -187,9 +189,7 @@ impl ParetoSvc {
         let balanced = self.balanced();
         let reference = {
             let order: Vec<usize> = (0..n).collect();
-            let mut sums = vec![0.0; n.next_multiple_of(64)];
-            source.double()?.weigh(&order, &vec![1.0; n], 1, 0..n, &mut sums);
-            sums[..n].iter().sum::<f64>()
+            source.double()?.weighted_sum(&order, &vec![1.0; n], 0..n).iter().sum::<f64>()
         };
         if !reference.is_finite() {
             return Err(Error::data("the kernel values are so large that their sum overflows: scale the columns first"));
@@ -206,7 +206,7 @@ impl ParetoSvc {
                 seed: self.seed,
             };
             let evolved = evolution.run(&landscape, context)?;
-            let describe = |member: super::population::Member| {
+            let describe = |member: super::evolve::population::Member| {
                 let facts = facts(&member.alpha, &member.gradient, signs, balanced);
                 (member.alpha, facts)
             };

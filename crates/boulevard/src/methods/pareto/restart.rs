@@ -5,7 +5,7 @@
 //! corners and random points of the box (mutation), each followed by a descent. What is better replaces what was there. Rounds go on
 //! while they help, up to a fixed number: the search always ends.
 
-use super::slots::{Slot, SlotTask};
+use super::exact::slots::{Slot, SlotTask};
 use crate::error::Result;
 use crate::observe::{Context, StopReason};
 use crate::parallel;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::evolve::Evolution;
+use super::evolve::population::Landscape;
+use super::exact::signed::SignedKernel;
+use super::exact::slots::SlotTask;
 use super::point::facts;
-use super::population::Landscape;
 use super::restart;
-use super::signed::SignedKernel;
-use super::slots::SlotTask;
 use super::*;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::kernel::Kernel;
@@ -122,8 +122,7 @@ fn gradients_do_not_drift_along_a_sweep() {
         let slots = task.sweep(40, None, &Context::single()).unwrap();
         let (order, n) = ((0..650).collect::<Vec<_>>(), 650usize);
         for slot in &slots {
-            let mut exact = vec![0.0; n.next_multiple_of(64)];
-            task.source.double().unwrap().weigh(&order, &slot.alpha, 1, 0..n, &mut exact);
+            let exact = task.source.double().unwrap().weighted_sum(&order, &slot.alpha, 0..n);
             let worst = exact.iter().zip(&slot.gradient).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             let found = facts(&slot.alpha, &slot.gradient, &signs, false);
             assert!(worst < 1e-11 && found.gap < 1e-4, "s = {}: drift {worst}, gap {}", found.sum, found.gap);
@@ -218,7 +217,7 @@ fn objectives_and_errors_of_given_points() {
     let q = source.matrix(&context).unwrap();
     let landscape = Landscape { q: &q, signs: &signs, objectives: 3 };
     let alphas: Vec<Vec<f64>> = value["alpha"].as_array().unwrap().iter().map(numbers).collect();
-    let drafts = alphas.iter().map(|alpha| super::population::Draft { alpha: alpha.clone(), bases: [None, None] }).collect();
+    let drafts = alphas.iter().map(|alpha| super::evolve::population::Draft { alpha: alpha.clone(), bases: [None, None] }).collect();
     for (place, member) in landscape.evaluate(drafts).into_iter().enumerate() {
         let expected = [&value["f1_minus_quadratic"], &value["f2_sum"], &value["f3"]].map(|list| numbers(list)[place]);
         assert!(member.objectives.values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "point {place}");
@@ -311,7 +310,7 @@ fn the_best_ends_never_get_worse() {
             last = most;
             // Carried-over gradients are the true ones.
             for member in &front {
-                let fresh = landscape.evaluate(vec![super::population::Draft { alpha: member.alpha.clone(), bases: [None, None] }]);
+                let fresh = landscape.evaluate(vec![super::evolve::population::Draft { alpha: member.alpha.clone(), bases: [None, None] }]);
                 assert!((fresh[0].objectives.values[0] - member.objectives.values[0]).abs() < 1e-9);
             }
         }

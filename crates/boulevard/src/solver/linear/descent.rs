@@ -10,8 +10,8 @@ use std::borrow::Cow;
 
 use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::Point;
-use super::table::Table;
-use super::{LinearLoss, LinearStart, Outcome};
+use super::table::LinearTable;
+use super::{LinearLoss, LinearOutcome, LinearStart};
 use crate::data::Matrix;
 use crate::observe::{Context, Progress, StopReason};
 use crate::random::Random;
@@ -28,14 +28,14 @@ const ASK: usize = 1 << 14;
 const AHEAD: [usize; 2] = [4, 10];
 
 /// The rows with 32-bit column numbers, contiguous; values are borrowed from a sparse table.
-struct Rows<'a> {
+struct SampleRows<'a> {
     offsets: Cow<'a, [usize]>,
     columns: Vec<u32>,
     values: Cow<'a, [f64]>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(table: &'a Table<'_>) -> Self {
+impl<'a> SampleRows<'a> {
+    fn new(table: &'a LinearTable<'_>) -> Self {
         if let Matrix::Sparse(x) = table.x() {
             let columns = x.indices().iter().map(|&j| j as u32).collect();
             return Self { offsets: x.offsets().into(), columns, values: x.values().into() };
@@ -70,7 +70,7 @@ impl<'a> Rows<'a> {
 
 struct Descent<'a> {
     samples: &'a Samples<'a>,
-    rows: Rows<'a>,
+    rows: SampleRows<'a>,
     squares: Vec<f64>,
     w: Vec<f64>,
     /// The constant column's weight and value, where the bias is penalised.
@@ -173,31 +173,76 @@ fn slope(old: f64, r: f64, tube: f64, own: f64) -> f64 {
     (r - kink - own).abs()
 }
 
+impl<'a> Descent<'a> {
+    /// The state at `start`, or at zero where it does not fit.
+    fn new(table: &'a LinearTable<'a>, samples: &'a Samples<'a>, free_bias: bool, constant: Option<f64>, start: &LinearStart) -> Self {
+        let n = table.rows();
+        let rows = SampleRows::new(table);
+        let constant_square = constant.map_or(0.0, |c| c * c);
+        let squares: Vec<f64> = (0..n).map(|i| rows.row(i).1.iter().map(|v| v * v).sum::<f64>() + constant_square).collect();
+        let dual = if start.dual.len() == n {
+            (0..n)
+                .map(|i| start.dual[i].clamp(limit(samples.down[i], samples.loss, -1.0), limit(samples.up[i], samples.loss, 1.0)))
+                .collect()
+        } else {
+            vec![0.0; n]
+        };
+        let mut w = table.backward(&dual);
+        let constant = constant.map(|value| (w.pop().expect("the constant column"), value));
+        let sum = dual.iter().sum();
+        let mean = squares.iter().sum::<f64>() / n.max(1) as f64;
+        let rho = if free_bias { (RHO * mean).max(f64::MIN_POSITIVE) } else { 0.0 };
+        let bias = if free_bias { start.bias } else { 0.0 };
+        Self { samples, rows, squares, w, constant, dual, bias, rho, sum }
+    }
+
+    /// Visits the `active` samples in their order and leaves out those at rest with more to spare than `rest`, the worst violation of the
+    /// last epoch. The worst violation of this one, or why `ask` wants to stop.
+    fn epoch(&mut self, active: &mut Vec<u32>, rest: f64, ask: impl Fn() -> Option<StopReason>) -> std::result::Result<f64, StopReason> {
+        let (mut worst, mut kept) = (0.0f64, 0);
+        for place in 0..active.len() {
+            if place % ASK == 0
+                && let Some(asked) = ask()
+            {
+                return Err(asked);
+            }
+            if let Some(&next) = active.get(place + AHEAD[0]) {
+                self.rows.fetch(next as usize);
+            }
+            if let Some(&next) = active.get(place + AHEAD[1]) {
+                let next = next as usize;
+                simd::prefetch(&self.dual, next);
+                simd::prefetch(&self.squares, next);
+                simd::prefetch(&self.rows.offsets, next);
+                simd::prefetch(self.samples.target, next);
+                simd::prefetch(self.samples.up, next);
+                simd::prefetch(self.samples.down, next);
+            }
+            let i = active[place];
+            let violation = self.visit(i as usize);
+            worst = worst.max(violation);
+            if violation >= -rest {
+                active[kept] = i;
+                kept += 1;
+            }
+        }
+        active.truncate(kept);
+        Ok(worst)
+    }
+}
+
 pub(super) fn solve(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     free_bias: bool,
     constant: Option<f64>,
     start: &LinearStart,
     tolerance: f64,
     context: &Context<'_>,
-) -> Outcome {
+) -> LinearOutcome {
     let n = table.rows();
-    let rows = Rows::new(table);
-    let constant_square = constant.map_or(0.0, |c| c * c);
-    let squares: Vec<f64> = (0..n).map(|i| rows.row(i).1.iter().map(|v| v * v).sum::<f64>() + constant_square).collect();
-    let mean = squares.iter().sum::<f64>() / n.max(1) as f64;
-    let dual = if start.dual.len() == n {
-        (0..n).map(|i| start.dual[i].clamp(limit(samples.down[i], samples.loss, -1.0), limit(samples.up[i], samples.loss, 1.0))).collect()
-    } else {
-        vec![0.0; n]
-    };
-    let mut w = table.backward(&dual);
-    let constant = constant.map(|value| (w.pop().expect("the constant column"), value));
-    let sum = dual.iter().sum();
-    let rho = if free_bias { (RHO * mean).max(f64::MIN_POSITIVE) } else { 0.0 };
-    let bias = if free_bias { start.bias } else { 0.0 };
-    let mut state = Descent { samples, rows, squares, w, constant, dual, bias, rho, sum };
+    let mut state = Descent::new(table, samples, free_bias, constant, start);
+    let mean = state.squares.iter().sum::<f64>() / n.max(1) as f64;
 
     let scale = samples.target.iter().fold(0.0f64, |m, t| m.max(t.abs())).max(f64::MIN_POSITIVE);
     let everyone: Vec<u32> = (0..n).filter(|&i| samples.up[i] > 0.0 || samples.down[i] > 0.0).map(|i| i as u32).collect();
@@ -207,40 +252,16 @@ pub(super) fn solve(
     let (mut rest, mut epochs, mut imbalance) = (f64::INFINITY, 0u64, f64::INFINITY);
     let mut best: Option<(Point, Certificate)> = None;
     let mut stop = StopReason::MaxIterations;
-    'epochs: for epoch in 0..MOST_EPOCHS {
+    for epoch in 0..MOST_EPOCHS {
         random.shuffle(&mut active);
-        let (mut worst, mut kept) = (0.0f64, 0);
-        for place in 0..active.len() {
-            if place % ASK == 0 {
-                let progress =
-                    Progress { stage: "solve", done: epochs, total: None, violation: Some(rest.min(1e300)), tolerance: Some(target) };
-                if let Some(asked) = context.check(&progress) {
-                    stop = asked;
-                    break 'epochs;
-                }
+        let progress = Progress { stage: "solve", done: epochs, total: None, violation: Some(rest.min(1e300)), tolerance: Some(target) };
+        let worst = match state.epoch(&mut active, rest, || context.check(&progress)) {
+            Ok(worst) => worst,
+            Err(asked) => {
+                stop = asked;
+                break;
             }
-            if let Some(&next) = active.get(place + AHEAD[0]) {
-                state.rows.fetch(next as usize);
-            }
-            if let Some(&next) = active.get(place + AHEAD[1]) {
-                let next = next as usize;
-                simd::prefetch(&state.dual, next);
-                simd::prefetch(&state.squares, next);
-                simd::prefetch(&state.rows.offsets, next);
-                simd::prefetch(samples.target, next);
-                simd::prefetch(samples.up, next);
-                simd::prefetch(samples.down, next);
-            }
-            let i = active[place];
-            let violation = state.visit(i as usize);
-            worst = worst.max(violation);
-            // At rest with more to spare than the worst violation of the last epoch: left out for now.
-            if violation >= -rest {
-                active[kept] = i;
-                kept += 1;
-            }
-        }
-        active.truncate(kept);
+        };
         epochs += 1;
         rest = if worst > 0.0 { worst } else { f64::INFINITY };
         if free_bias && epoch % BIAS_EPOCHS == BIAS_EPOCHS - 1 {
@@ -279,7 +300,7 @@ pub(super) fn solve(
             best.filter(|(_, best)| best.gap < last.1.gap).unwrap_or(last)
         }
     };
-    Outcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" }
+    LinearOutcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" }
 }
 
 fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
@@ -290,7 +311,7 @@ fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
 }
 
 /// The state as a point with its certificate; for the absolute loss the bias is the best one for the weights.
-fn certified(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> (Point, Certificate) {
+fn certified(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> (Point, Certificate) {
     let mut w = state.w.clone();
     w.extend(state.constant.map(|(weight, _)| weight));
     let margins = table.forward(&w);

@@ -8,10 +8,10 @@
 //! (Mehrotra 1992; Ferris and Munson 2003 for support vector machines). All rows enter every system, so a step costs
 //! `rows * columns^2`; 10 to 20 steps are usual, 54 were the most in 600 hostile problems.
 
-use super::Outcome;
+use super::LinearOutcome;
 use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::{Point, solve_scaled};
-use super::table::Table;
+use super::table::LinearTable;
 use crate::linalg;
 use crate::observe::{Context, Progress, StopReason};
 
@@ -27,8 +27,45 @@ struct Side {
     offset: f64,
 }
 
+/// The sides of all samples that have a price.
+fn priced_sides(samples: &Samples<'_>, n: usize) -> Vec<Side> {
+    (0..n)
+        .flat_map(|row| {
+            let side = move |sign: f64, price: f64, offset: f64| (price > 0.0).then_some(Side { row, sign, price, offset });
+            let (t, tube) = (samples.target[row], samples.tube);
+            [side(1.0, samples.up[row], t - tube), side(-1.0, samples.down[row], -t - tube)].into_iter().flatten()
+        })
+        .collect()
+}
+
+/// The point with the certificate that `dual` gives it. Near the end the bias that is best for the weights brings the gap down a step
+/// earlier.
+fn certified(
+    table: &LinearTable<'_>,
+    samples: &Samples<'_>,
+    pull: &Pull,
+    free_bias: bool,
+    point: &Point,
+    dual: Vec<f64>,
+    tolerance: f64,
+) -> (Point, Certificate) {
+    let parts = table.backward_sides(&dual);
+    let now = (point.clone(), certify(&parts, samples, pull, free_bias, point, dual.clone()));
+    if free_bias && now.1.relative() > tolerance && now.1.relative() < 1e-2 {
+        let margins: Vec<f64> = samples.target.iter().zip(&point.residuals).map(|(t, r)| t - r - point.bias).collect();
+        let bias = samples.best_bias(&margins, pull.bias);
+        let residuals = samples.target.iter().zip(&margins).map(|(t, m)| t - m - bias).collect();
+        let moved = Point { w: point.w.clone(), bias, residuals };
+        let other = certify(&parts, samples, pull, free_bias, &moved, dual);
+        if other.gap < now.1.gap {
+            return (moved, other);
+        }
+    }
+    now
+}
+
 pub(super) fn solve(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     pull: &Pull,
     free_bias: bool,
@@ -36,15 +73,9 @@ pub(super) fn solve(
     start: Option<&[f64]>,
     tolerance: f64,
     context: &Context<'_>,
-) -> Outcome {
+) -> LinearOutcome {
     let (n, columns) = (table.rows(), table.columns());
-    let sides: Vec<Side> = (0..n)
-        .flat_map(|row| {
-            let side = move |sign: f64, price: f64, offset: f64| (price > 0.0).then_some(Side { row, sign, price, offset });
-            let (t, tube) = (samples.target[row], samples.tube);
-            [side(1.0, samples.up[row], t - tube), side(-1.0, samples.down[row], -t - tube)].into_iter().flatten()
-        })
-        .collect();
+    let sides = priced_sides(samples, n);
     let count = sides.len().max(1) as f64;
     let excess = |point: &Point, side: &Side| side.sign * (point.residuals[side.row]) - samples.tube;
     // Well inside: half the price, or near the given dual point.
@@ -65,19 +96,7 @@ pub(super) fn solve(
     for _ in 0..MOST_STEPS {
         let mut dual = vec![0.0; n];
         sides.iter().zip(&a).for_each(|(s, a)| dual[s.row] += s.sign * a);
-        let parts = table.backward_sides(&dual);
-        let mut now = (point.clone(), certify(&parts, samples, pull, free_bias, &point, dual.clone()));
-        // Near the end the bias that is best for the weights brings the gap down a step earlier.
-        if free_bias && now.1.relative() > tolerance && now.1.relative() < 1e-2 {
-            let margins: Vec<f64> = samples.target.iter().zip(&point.residuals).map(|(t, r)| t - r - point.bias).collect();
-            let bias = samples.best_bias(&margins, pull.bias);
-            let residuals = samples.target.iter().zip(&margins).map(|(t, m)| t - m - bias).collect();
-            let moved = Point { w: point.w.clone(), bias, residuals };
-            let other = certify(&parts, samples, pull, free_bias, &moved, dual);
-            if other.gap < now.1.gap {
-                now = (moved, other);
-            }
-        }
+        let now = certified(table, samples, pull, free_bias, &point, dual, tolerance);
         let gap = now.1.relative();
         let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
         stalled = if now.1.gap > 0.9 * before { stalled + 1 } else { 0 };
@@ -99,14 +118,14 @@ pub(super) fn solve(
         let mu = sides.iter().enumerate().map(|(k, s)| a[k] * z[k] + (s.price - a[k]) * v[k]).sum::<f64>() / (2.0 * count);
         let system = System::new(table, &sides, &a, &z, &v, free_bias);
         let Some(system) = system else { break };
-        // Predictor: straight at the solution; corrector: centred, with the predictor's second-order terms.
+        // Predictor: straight at the solution; corrector: centered, with the predictor's second-order terms.
         let zero = vec![(0.0, 0.0); sides.len()];
         let Some(aim) = system.step(&point, pull, samples, &a, &z, &v, &zero, 0.0) else { break };
         let reach = aim.reach(&sides, &a, &z, &v);
         let ahead = aim.mu(&sides, &a, &z, &v, reach, count);
-        let centre = mu * (ahead / mu).powi(3).clamp(1e-8, 1.0);
+        let center = mu * (ahead / mu).powi(3).clamp(1e-8, 1.0);
         let second: Vec<(f64, f64)> = (0..sides.len()).map(|k| (aim.a[k] * aim.z[k], -aim.a[k] * aim.v[k])).collect();
-        let Some(step) = system.step(&point, pull, samples, &a, &z, &v, &second, centre) else { break };
+        let Some(step) = system.step(&point, pull, samples, &a, &z, &v, &second, center) else { break };
         let reach = (BOUNDARY * step.reach(&sides, &a, &z, &v)).min(1.0);
         for k in 0..sides.len() {
             a[k] = (a[k] + reach * step.a[k]).clamp(1e-30 * sides[k].price, (1.0 - 1e-15) * sides[k].price);
@@ -123,7 +142,7 @@ pub(super) fn solve(
     if stop == StopReason::MaxIterations && certificate.relative() <= tolerance {
         stop = StopReason::Converged;
     }
-    Outcome { point, certificate, iterations, stop, method: "interior point" }
+    LinearOutcome { point, certificate, iterations, stop, method: "interior point" }
 }
 
 /// A step of all variables.
@@ -171,7 +190,7 @@ impl Step {
 
 /// The factored system of one point.
 struct System<'a> {
-    table: &'a Table<'a>,
+    table: &'a LinearTable<'a>,
     sides: &'a [Side],
     free_bias: bool,
     curvature: Vec<f64>,
@@ -179,7 +198,7 @@ struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    fn new(table: &'a Table<'a>, sides: &'a [Side], a: &[f64], z: &[f64], v: &[f64], free_bias: bool) -> Option<Self> {
+    fn new(table: &'a LinearTable<'a>, sides: &'a [Side], a: &[f64], z: &[f64], v: &[f64], free_bias: bool) -> Option<Self> {
         let columns = table.columns();
         let curvature: Vec<f64> = sides.iter().enumerate().map(|(k, s)| 1.0 / (v[k] / (s.price - a[k]) + z[k] / a[k])).collect();
         let mut rows = vec![0.0; table.rows()];
@@ -190,7 +209,7 @@ impl<'a> System<'a> {
         matrix.iter().all(|v| v.is_finite()).then_some(Self { table, sides, free_bias, curvature, matrix })
     }
 
-    /// The step towards `a z = centre - second.0` and `(c - a) v = centre - second.1`.
+    /// The step towards `a z = center - second.0` and `(c - a) v = center - second.1`.
     fn step(
         &self,
         point: &Point,
@@ -200,14 +219,14 @@ impl<'a> System<'a> {
         z: &[f64],
         v: &[f64],
         second: &[(f64, f64)],
-        centre: f64,
+        center: f64,
     ) -> Option<Step> {
         let n = self.table.rows();
         let mut wanted = vec![0.0; n];
         let mut rho = vec![0.0; self.sides.len()];
         for (k, side) in self.sides.iter().enumerate() {
             let excess = side.offset - side.sign * (samples.target[side.row] - point.residuals[side.row]);
-            rho[k] = excess + (centre - second[k].0) / a[k] - (centre - second[k].1) / (side.price - a[k]);
+            rho[k] = excess + (center - second[k].0) / a[k] - (center - second[k].1) / (side.price - a[k]);
             wanted[side.row] += side.sign * (a[k] + rho[k] * self.curvature[k]);
         }
         let mut w: Vec<f64> = self.table.backward(&wanted).iter().zip(&point.w).zip(&pull.weights).map(|((v, w), p)| v + p - w).collect();
@@ -225,8 +244,8 @@ impl<'a> System<'a> {
         for (k, side) in self.sides.iter().enumerate() {
             let change = (step.a[k] - side.sign * step.margins[side.row]) * self.curvature[k];
             step.a[k] = change;
-            step.z.push((centre - second[k].0 - z[k] * change) / a[k] - z[k]);
-            step.v.push((centre - second[k].1 + v[k] * change) / (side.price - a[k]) - v[k]);
+            step.z.push((center - second[k].0 - z[k] * change) / a[k] - z[k]);
+            step.v.push((center - second[k].1 + v[k] * change) / (side.price - a[k]) - v[k]);
         }
         linalg::dot(&step.w, &step.w).is_finite().then_some(step)
     }

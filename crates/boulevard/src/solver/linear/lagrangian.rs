@@ -9,8 +9,8 @@
 
 use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::{Gradient, Newton, Point, Response};
-use super::table::Table;
-use super::{Outcome, interior};
+use super::table::LinearTable;
+use super::{LinearOutcome, interior};
 use crate::observe::{Context, Progress, StopReason};
 
 /// Growth of the stiffness per outer round.
@@ -35,14 +35,14 @@ struct Run {
 
 /// Solves to a relative gap of `tolerance`. `start` is a dual point to begin with.
 pub(super) fn solve(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     free_bias: bool,
     point: Point,
     start: Option<&[f64]>,
     tolerance: f64,
     context: &Context<'_>,
-) -> Outcome {
+) -> LinearOutcome {
     let pull = Pull::none(table.columns());
     let multiplier = start.map_or_else(|| vec![0.0; table.rows()], <[f64]>::to_vec);
     // A stiffer first round for warm starts was measured slower: 50 refits of spambase with a new column each took 1368 steps instead of
@@ -56,7 +56,7 @@ pub(super) fn solve(
         near_rows(table, samples, free_bias, &mut run, stiffness, tolerance, context);
     }
     match run.stop {
-        Some(stop) => Outcome { point: run.point, certificate: run.certificate, iterations: run.iterations, stop, method },
+        Some(stop) => LinearOutcome { point: run.point, certificate: run.certificate, iterations: run.iterations, stop, method },
         None => {
             let dual = run.certificate.dual;
             let mut outcome = interior::solve(table, samples, &pull, free_bias, run.point, Some(&dual), tolerance, context);
@@ -76,7 +76,7 @@ fn spread(target: &[f64]) -> f64 {
 
 /// Outer rounds on all rows of a table; `stop` is none where they stalled.
 fn rounds(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     pull: &Pull,
     free_bias: bool,
@@ -160,7 +160,7 @@ fn slack(samples: &Samples<'_>, point: &Point, slopes: &[f64], pull: &Pull) -> (
 
 /// Brings a run from a rough gap to `tolerance` by solving for the rows near a corner alone.
 fn near_rows(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     free_bias: bool,
     run: &mut Run,

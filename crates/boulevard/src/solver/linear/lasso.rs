@@ -6,10 +6,10 @@
 //! table and `columns^2` per curved row for the columns in play. The dual point is the losses' slopes scaled until
 //! `|X' dual| <= 1` holds.
 
-use super::Outcome;
+use super::LinearOutcome;
 use super::loss::{Certificate, Samples, balance};
 use super::newton::{Point, Response};
-use super::table::Table;
+use super::table::LinearTable;
 use crate::observe::{Context, Progress, StopReason};
 
 const MOST_STEPS: usize = 500;
@@ -18,13 +18,13 @@ const MOST_SWEEPS: usize = 2000;
 const LEAST_JOINING: usize = 64;
 
 pub(super) fn solve(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     free_bias: bool,
     mut point: Point,
     tolerance: f64,
     context: &Context<'_>,
-) -> Outcome {
+) -> LinearOutcome {
     let response = Response::Squared(*samples);
     let d = table.columns();
     let mut best: Option<(Point, Certificate)> = None;
@@ -57,7 +57,7 @@ pub(super) fn solve(
         iterations += 1;
     }
     let (point, certificate) = best.expect("the first point was certified");
-    Outcome { point, certificate, iterations, stop, method: "proximal Newton" }
+    LinearOutcome { point, certificate, iterations, stop, method: "proximal Newton" }
 }
 
 /// Columns that are not zero, and those that most want to leave it.
@@ -74,8 +74,8 @@ fn columns_in_play(w: &[f64], gradient: &[f64], joining: usize, d: usize) -> Vec
 
 /// One proximal Newton step on some columns; `false` where nothing moved.
 fn step(
-    table: &Table<'_>,
-    part: &Table<'_>,
+    table: &LinearTable<'_>,
+    part: &LinearTable<'_>,
     samples: &Samples<'_>,
     free_bias: bool,
     point: &mut Point,
@@ -147,7 +147,7 @@ fn step(
     true
 }
 
-fn certify(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, point: &Point, mut dual: Vec<f64>) -> Certificate {
+fn certify(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, point: &Point, mut dual: Vec<f64>) -> Certificate {
     if free_bias {
         let [up, down] = balance(&dual, 0.0);
         dual.iter_mut().for_each(|v| *v *= if *v > 0.0 { up } else { down });

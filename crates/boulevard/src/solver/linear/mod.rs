@@ -41,7 +41,7 @@ pub enum LinearLoss {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum Regulariser {
+pub enum Regularizer {
     /// Half the sum of squares.
     #[default]
     L2,
@@ -77,8 +77,8 @@ pub struct LinearProblem<'a> {
     pub tube: f64,
     /// The loss.
     pub loss: LinearLoss,
-    /// The regulariser.
-    pub regulariser: Regulariser,
+    /// The regularizer.
+    pub regularizer: Regularizer,
     /// The bias.
     pub bias: Bias,
 }
@@ -118,7 +118,7 @@ pub struct LinearSolution {
 }
 
 /// What the algorithms return.
-struct Outcome {
+struct LinearOutcome {
     point: Point,
     certificate: Certificate,
     iterations: u64,

@@ -6,7 +6,7 @@
 //! convergent. A step costs two passes over the table, one Cholesky factor, and `columns^2` per row that changed.
 
 use super::loss::{Pull, Samples};
-use super::table::Table;
+use super::table::LinearTable;
 use crate::linalg;
 
 /// How the slope of a sample's function follows from its residual.
@@ -53,7 +53,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    pub(super) fn new(table: &Table<'_>, target: &[f64], w: Vec<f64>, bias: f64) -> Self {
+    pub(super) fn new(table: &LinearTable<'_>, target: &[f64], w: Vec<f64>, bias: f64) -> Self {
         let margins = if w.iter().all(|w| *w == 0.0) { vec![0.0; target.len()] } else { table.forward(&w) };
         let residuals = target.iter().zip(margins).map(|(t, m)| t - m - bias).collect();
         Self { w, bias, residuals }
@@ -62,7 +62,7 @@ impl Point {
 
 /// The Hessian, kept between steps and brought up to date row by row.
 pub(super) struct Newton<'a> {
-    table: &'a Table<'a>,
+    table: &'a LinearTable<'a>,
     free_bias: bool,
     weights: Vec<f64>,
     gram: Vec<f64>,
@@ -73,7 +73,7 @@ pub(super) struct Newton<'a> {
 const MOST_UPDATES: usize = 25;
 
 impl<'a> Newton<'a> {
-    pub(super) fn new(table: &'a Table<'a>, free_bias: bool) -> Self {
+    pub(super) fn new(table: &'a LinearTable<'a>, free_bias: bool) -> Self {
         let size = table.columns() + usize::from(free_bias);
         Self { table, free_bias, weights: vec![0.0; table.rows()], gram: vec![0.0; size * size], updates: 0 }
     }
@@ -155,7 +155,7 @@ pub(super) struct Gradient {
 }
 
 impl Gradient {
-    pub(super) fn new(table: &Table<'_>, response: &Response<'_>, point: &Point, pull: &Pull, hold: f64, bias_0: f64) -> Self {
+    pub(super) fn new(table: &LinearTable<'_>, response: &Response<'_>, point: &Point, pull: &Pull, hold: f64, bias_0: f64) -> Self {
         let slopes = response.slopes(&point.residuals);
         let sides = table.backward_sides(&slopes);
         let w = (0..point.w.len()).map(|j| point.w[j] - sides[0][j] - sides[1][j] - pull.weights[j]).collect();

@@ -4,14 +4,14 @@
 //! as those of `X`, so the problem on `L` has the same optimum. Its weights `v` come back as `w = X_P' L_P^-T v` with `P` the
 //! pivot rows. Costs `rows^2 * columns` once, then everything is `rows` wide.
 
-use super::table::Table;
+use super::table::LinearTable;
 use crate::data::Matrix;
 use crate::linalg::{self, Part, Shape, View, add_product, mirror};
 use crate::simd::{Isa, Job, Real, Simd};
 
 /// The rows rewritten in fewer columns.
 pub(super) struct Reduced {
-    pub(super) table: Table<'static>,
+    pub(super) table: LinearTable<'static>,
     pivots: Vec<usize>,
     /// The pivots' rows of the factor, lower triangular.
     corner: Vec<f64>,
@@ -25,7 +25,7 @@ const RIDGE: f64 = 1e-12;
 impl Reduced {
     /// `exact`: by pivots. Otherwise with a tiny ridge instead, which is faster and nearly always good enough; the certificate on the
     /// original rows tells.
-    pub(super) fn new(table: &Table<'_>, exact: bool) -> Self {
+    pub(super) fn new(table: &LinearTable<'_>, exact: bool) -> Self {
         let n = table.rows();
         let mut kernel = kernel_matrix(table);
         if !exact {
@@ -35,7 +35,7 @@ impl Reduced {
             if ridge > 0.0 && linalg::cholesky(&mut factor, n) {
                 (0..n).for_each(|i| factor[i * n + i + 1..(i + 1) * n].fill(0.0));
                 let corner = factor.clone();
-                let table = Table::plain(Matrix::dense(factor, n, n).expect("as many values as it says"), table.threads);
+                let table = LinearTable::plain(Matrix::dense(factor, n, n).expect("as many values as it says"), table.threads);
                 return Self { table, pivots: (0..n).collect(), corner };
             }
         }
@@ -46,12 +46,12 @@ impl Reduced {
             (0..n).for_each(|i| values[i * rank + k] = kernel[pivot * n + i]);
         }
         let corner = pivots.iter().flat_map(|&pivot| values[pivot * rank..(pivot + 1) * rank].to_vec()).collect();
-        let table = Table::plain(Matrix::dense(values, n, rank).expect("as many values as it says"), table.threads);
+        let table = LinearTable::plain(Matrix::dense(values, n, rank).expect("as many values as it says"), table.threads);
         Self { table, pivots, corner }
     }
 
     /// Weights for the original columns.
-    pub(super) fn weights(&self, original: &Table<'_>, v: &[f64]) -> Vec<f64> {
+    pub(super) fn weights(&self, original: &LinearTable<'_>, v: &[f64]) -> Vec<f64> {
         let rank = self.pivots.len();
         let mut solved = v.to_vec();
         for i in (0..rank).rev() {
@@ -65,7 +65,7 @@ impl Reduced {
     }
 
     /// Starting weights for the reduced columns that give the same margins as `w` as nearly as possible.
-    pub(super) fn start(&self, original: &Table<'_>, w: &[f64]) -> Vec<f64> {
+    pub(super) fn start(&self, original: &LinearTable<'_>, w: &[f64]) -> Vec<f64> {
         // L_P v = X_P w by forward substitution.
         let margins = original.forward(w);
         let rank = self.pivots.len();
@@ -78,7 +78,7 @@ impl Reduced {
     }
 }
 
-fn kernel_matrix(table: &Table<'_>) -> Vec<f64> {
+fn kernel_matrix(table: &LinearTable<'_>) -> Vec<f64> {
     let (n, d) = (table.rows(), table.columns());
     let mut kernel = vec![0.0; n * n];
     let mut row = vec![0.0; d];

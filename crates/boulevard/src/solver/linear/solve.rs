@@ -3,9 +3,9 @@
 use super::loss::{Pull, Samples, certify};
 use super::newton::Point;
 use super::reduce::Reduced;
-use super::table::Table;
+use super::table::LinearTable;
 use super::{
-    Bias, LinearLoss, LinearProblem, LinearSolution, LinearStart, Outcome, Regulariser, descent, interior, lagrangian, lasso, squared,
+    Bias, LinearLoss, LinearOutcome, LinearProblem, LinearSolution, LinearStart, Regularizer, descent, interior, lagrangian, lasso, squared,
 };
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -47,7 +47,7 @@ pub fn solve_linear(
             return Err(Error::shape(what, n, length));
         }
     }
-    if problem.regulariser == Regulariser::L1 && problem.loss == LinearLoss::Absolute {
+    if problem.regularizer == Regularizer::L1 && problem.loss == LinearLoss::Absolute {
         return Err(Error::data("the L1 penalty goes with the squared loss only"));
     }
     // Rows without a price are not there at all.
@@ -64,28 +64,28 @@ pub fn solve_linear(
         return Ok(solution);
     }
     let spread;
-    let x = if spread_out(problem.x, problem.regulariser) {
+    let x = if spread_out(problem.x, problem.regularizer) {
         spread = problem.x.to_dense();
         &spread
     } else {
         problem.x
     };
-    let job = Job::new(x, problem, tolerance, start, context);
-    Ok(job.finish(job.run()?))
+    let run = LinearRun::new(x, problem, tolerance, start, context);
+    Ok(run.finish(run.run()?))
 }
 
 /// Whether a sparse table is better off dense.
-fn spread_out(x: &Matrix<'_>, regulariser: Regulariser) -> bool {
+fn spread_out(x: &Matrix<'_>, regularizer: Regularizer) -> bool {
     let Matrix::Sparse(csr) = x else { return false };
     let size = x.rows().saturating_mul(x.columns());
     let crowded = csr.values().len() as f64 > CROWDED * size as f64;
-    let narrow = x.columns() <= FEW_COLUMNS && regulariser == Regulariser::L2;
+    let narrow = x.columns() <= FEW_COLUMNS && regularizer == Regularizer::L2;
     size <= MOST_VALUES && (narrow || crowded)
 }
 
 /// A problem with its table prepared.
-struct Job<'a> {
-    table: Table<'a>,
+struct LinearRun<'a> {
+    table: LinearTable<'a>,
     samples: Samples<'a>,
     problem: &'a LinearProblem<'a>,
     constant: Option<f64>,
@@ -96,7 +96,7 @@ struct Job<'a> {
     context: &'a Context<'a>,
 }
 
-impl<'a> Job<'a> {
+impl<'a> LinearRun<'a> {
     fn new(
         x: &'a Matrix<'a>,
         problem: &'a LinearProblem<'a>,
@@ -106,7 +106,7 @@ impl<'a> Job<'a> {
     ) -> Self {
         let constant = if let Bias::Column(value) = problem.bias { Some(value) } else { None };
         let free_bias = problem.bias == Bias::Free;
-        let table = Table::new(x, free_bias, constant, context);
+        let table = LinearTable::new(x, free_bias, constant, context);
         let samples = Samples { target: problem.target, up: problem.up, down: problem.down, tube: problem.tube, loss: problem.loss };
         let warm = start.is_some();
         let mut start = start.cloned().unwrap_or_default();
@@ -126,9 +126,9 @@ impl<'a> Job<'a> {
         Self { table, samples, problem, constant, free_bias, tolerance, start, warm, context }
     }
 
-    fn run(&self) -> Result<Outcome> {
+    fn run(&self) -> Result<LinearOutcome> {
         let (n, d) = (self.table.rows(), self.table.columns());
-        if self.problem.regulariser == Regulariser::L1 {
+        if self.problem.regularizer == Regularizer::L1 {
             return Ok(lasso::solve(&self.table, &self.samples, self.free_bias, self.start_point(), self.tolerance, self.context));
         }
         let sparse = self.table.x().is_sparse();
@@ -148,12 +148,12 @@ impl<'a> Job<'a> {
         Point::new(&self.table, self.samples.target, self.start.weights.clone(), self.start.bias)
     }
 
-    fn descend(&self) -> Outcome {
+    fn descend(&self) -> LinearOutcome {
         descent::solve(&self.table, &self.samples, self.free_bias, self.constant, &self.start, self.tolerance, self.context)
     }
 
     /// The methods for tables with fewer columns than rows.
-    fn dense(&self, table: &Table<'_>, point: Point) -> Result<Outcome> {
+    fn dense(&self, table: &LinearTable<'_>, point: Point) -> Result<LinearOutcome> {
         let (samples, free_bias, tolerance, context) = (&self.samples, self.free_bias, self.tolerance, self.context);
         if self.problem.loss == LinearLoss::Squared {
             return Ok(squared::solve(table, samples, free_bias, point, tolerance, context));
@@ -179,7 +179,7 @@ impl<'a> Job<'a> {
     }
 
     /// More columns than rows: with a ridge first, by pivots where its certificate does not hold.
-    fn reduced(&self) -> Result<Outcome> {
+    fn reduced(&self) -> Result<LinearOutcome> {
         let outcome = self.reduced_to(&Reduced::new(&self.table, false))?;
         let reached = outcome.certificate.relative() <= self.tolerance;
         if reached || matches!(outcome.stop, StopReason::TimeLimit | StopReason::Interrupted) {
@@ -189,7 +189,7 @@ impl<'a> Job<'a> {
         Ok(if again.certificate.gap < outcome.certificate.gap { again } else { outcome })
     }
 
-    fn reduced_to(&self, reduced: &Reduced) -> Result<Outcome> {
+    fn reduced_to(&self, reduced: &Reduced) -> Result<LinearOutcome> {
         let w = if self.warm { reduced.start(&self.table, &self.start.weights) } else { vec![0.0; reduced.table.columns()] };
         let point = Point::new(&reduced.table, self.samples.target, w, self.start.bias);
         let outcome = self.dense(&reduced.table, point)?;
@@ -213,11 +213,11 @@ impl<'a> Job<'a> {
                 best = (certificate, longer);
             }
         }
-        Ok(Outcome { point: best.1, certificate: best.0, ..outcome })
+        Ok(LinearOutcome { point: best.1, certificate: best.0, ..outcome })
     }
 
     /// Small problems with the absolute loss are finished by the kernel machines' exact solution of the optimality conditions.
-    fn exact(&self, table: &Table<'_>, outcome: Outcome) -> Result<Outcome> {
+    fn exact(&self, table: &LinearTable<'_>, outcome: LinearOutcome) -> Result<LinearOutcome> {
         let interrupted = !matches!(outcome.stop, StopReason::Converged | StopReason::MaxIterations);
         if interrupted || table.columns() == 0 {
             return Ok(outcome);
@@ -251,12 +251,12 @@ impl<'a> Job<'a> {
             return Ok(outcome);
         }
         let stop = if certificate.relative() <= self.tolerance { StopReason::Converged } else { outcome.stop };
-        Ok(Outcome { point, certificate, stop, ..outcome })
+        Ok(LinearOutcome { point, certificate, stop, ..outcome })
     }
 
     /// The dual point with every variable at its bound (or at zero) that is nearer to it than its residual is to the corner: an
     /// interior point only comes close to bounds.
-    fn at_bounds(&self, outcome: &Outcome) -> Vec<f64> {
+    fn at_bounds(&self, outcome: &LinearOutcome) -> Vec<f64> {
         let Samples { up, down, tube, .. } = self.samples;
         let mut dual = outcome.certificate.dual.clone();
         // A price that nobody pays says nothing about what is small.
@@ -286,8 +286,8 @@ impl<'a> Job<'a> {
     }
 
     /// Back to the columns as they were given.
-    fn finish(&self, outcome: Outcome) -> LinearSolution {
-        let Outcome { point, certificate, iterations, stop, method } = outcome;
+    fn finish(&self, outcome: LinearOutcome) -> LinearSolution {
+        let LinearOutcome { point, certificate, iterations, stop, method } = outcome;
         let mut weights = point.w;
         let bias = match self.constant {
             Some(value) => value * weights.pop().expect("the constant column"),

@@ -4,10 +4,10 @@
 //! `newton.rs` for their cost). Large prices and few active rows can need hundreds; after some steps the prices are therefore lowered
 //! and raised again tenfold at a time, each solution being the start of the next.
 
-use super::Outcome;
+use super::LinearOutcome;
 use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::{Gradient, Newton, Point, Response};
-use super::table::Table;
+use super::table::LinearTable;
 use crate::observe::{Context, Progress, StopReason};
 
 /// Steps before the prices are lowered.
@@ -20,13 +20,13 @@ const MOST_STEPS: usize = 1000;
 const CHEAP_GAP: f64 = 1e-9;
 
 pub(super) fn solve(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     free_bias: bool,
     mut point: Point,
     tolerance: f64,
     context: &Context<'_>,
-) -> Outcome {
+) -> LinearOutcome {
     let pull = Pull::none(table.columns());
     let mut newton = Newton::new(table, free_bias);
     let mut iterations = 0;
@@ -48,12 +48,12 @@ pub(super) fn solve(
         None => StopReason::MaxIterations,
         Some(stop) => stop,
     };
-    Outcome { point, certificate, iterations, stop, method: "finite Newton" }
+    LinearOutcome { point, certificate, iterations, stop, method: "finite Newton" }
 }
 
 /// Steps until the gap is small, no step helps (none), or the limit is reached.
 fn descend(
-    table: &Table<'_>,
+    table: &LinearTable<'_>,
     samples: &Samples<'_>,
     pull: &Pull,
     newton: &mut Newton<'_>,

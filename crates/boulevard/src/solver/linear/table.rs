@@ -1,6 +1,6 @@
 //! The samples as the linear solvers see them: products with the table, from either side, without a copy of it.
 //!
-//! Dense columns are centred on the fly where the bias is free (which changes nothing but the bias, and makes every system better
+//! Dense columns are centered on the fly where the bias is free (which changes nothing but the bias, and makes every system better
 //! conditioned); LIBLINEAR's penalised bias is a constant column.
 
 use crate::data::Matrix;
@@ -15,43 +15,43 @@ const WORTH_THREADS: usize = 1 << 18;
 const PIECES: usize = 8;
 
 /// The caller's rows, or rows made on the way. (A `Cow` would fix the lifetime.)
-enum Rows<'a> {
+enum TableRows<'a> {
     Given(&'a Matrix<'a>),
     Made(Matrix<'static>),
 }
 
-/// A table of samples with its centre and constant column.
-pub(super) struct Table<'a> {
-    x: Rows<'a>,
+/// A table of samples with its center and constant column.
+pub(super) struct LinearTable<'a> {
+    x: TableRows<'a>,
     /// What is subtracted from every row; empty for nothing.
-    centre: Vec<f64>,
+    center: Vec<f64>,
     /// The value of an extra, last column.
     constant: Option<f64>,
     pub(super) threads: usize,
 }
 
-impl<'a> Table<'a> {
-    /// `centred`: subtract the columns' means (dense tables only).
-    pub(super) fn new(x: &'a Matrix<'a>, centred: bool, constant: Option<f64>, context: &Context<'_>) -> Self {
-        let mut table = Self { x: Rows::Given(x), centre: Vec::new(), constant, threads: context.threads };
-        if centred && !x.is_sparse() {
-            let mut centre = table.backward(&vec![1.0 / x.rows() as f64; x.rows()]);
-            centre.truncate(x.columns());
-            table.centre = centre;
+impl<'a> LinearTable<'a> {
+    /// `centered`: subtract the columns' means (dense tables only).
+    pub(super) fn new(x: &'a Matrix<'a>, centered: bool, constant: Option<f64>, context: &Context<'_>) -> Self {
+        let mut table = Self { x: TableRows::Given(x), center: Vec::new(), constant, threads: context.threads };
+        if centered && !x.is_sparse() {
+            let mut center = table.backward(&vec![1.0 / x.rows() as f64; x.rows()]);
+            center.truncate(x.columns());
+            table.center = center;
         }
         table
     }
 
     /// A table of owned rows, as they are.
-    pub(super) fn plain(x: Matrix<'static>, threads: usize) -> Table<'static> {
-        Table { x: Rows::Made(x), centre: Vec::new(), constant: None, threads }
+    pub(super) fn plain(x: Matrix<'static>, threads: usize) -> LinearTable<'static> {
+        LinearTable { x: TableRows::Made(x), center: Vec::new(), constant: None, threads }
     }
 
-    /// The rows as they were given: neither centred nor with the constant.
+    /// The rows as they were given: neither centered nor with the constant.
     pub(super) fn x(&self) -> &Matrix<'_> {
         match &self.x {
-            Rows::Given(x) => x,
-            Rows::Made(x) => x,
+            TableRows::Given(x) => x,
+            TableRows::Made(x) => x,
         }
     }
 
@@ -64,9 +64,9 @@ impl<'a> Table<'a> {
         self.x().columns() + usize::from(self.constant.is_some())
     }
 
-    /// The centred mean's share of the bias: the bias for the rows as they are is `bias - shift(w)`.
+    /// The centered mean's share of the bias: the bias for the rows as they are is `bias - shift(w)`.
     pub(super) fn shift(&self, w: &[f64]) -> f64 {
-        self.centre.iter().zip(w).map(|(m, w)| m * w).sum()
+        self.center.iter().zip(w).map(|(m, w)| m * w).sum()
     }
 
     fn pieces(&self) -> Vec<std::ops::Range<usize>> {
@@ -85,14 +85,14 @@ impl<'a> Table<'a> {
             match self.x() {
                 Matrix::F64(x) => dispatch(Dots {
                     x: x.values(),
-                    centre: &self.centre,
+                    center: &self.center,
                     w: &w[..self.x().columns()],
                     from: pieces[p].start,
                     out: &mut out,
                 }),
                 Matrix::F32(x) => dispatch(Dots {
                     x: x.values(),
-                    centre: &self.centre,
+                    center: &self.center,
                     w: &w[..self.x().columns()],
                     from: pieces[p].start,
                     out: &mut out,
@@ -122,10 +122,10 @@ impl<'a> Table<'a> {
         let (pieces, d) = (self.pieces(), self.x().columns());
         let parts = parallel::map(self.threads, pieces.len(), |p| {
             let (mut up, mut down) = (vec![0.0; d], vec![0.0; d]);
-            let (v, from, centre) = (&v[pieces[p].clone()], pieces[p].start, &self.centre[..]);
+            let (v, from, center) = (&v[pieces[p].clone()], pieces[p].start, &self.center[..]);
             match self.x() {
-                Matrix::F64(x) => dispatch(Sums { x: x.values(), centre, v, from, up: &mut up, down: &mut down }),
-                Matrix::F32(x) => dispatch(Sums { x: x.values(), centre, v, from, up: &mut up, down: &mut down }),
+                Matrix::F64(x) => dispatch(Sums { x: x.values(), center, v, from, up: &mut up, down: &mut down }),
+                Matrix::F32(x) => dispatch(Sums { x: x.values(), center, v, from, up: &mut up, down: &mut down }),
                 Matrix::Sparse(x) => {
                     for (row, &v) in pieces[p].clone().zip(v).filter(|(_, v)| **v != 0.0) {
                         let (indices, values) = x.row(row);
@@ -186,17 +186,17 @@ impl<'a> Table<'a> {
         gram
     }
 
-    /// Writes one row, centred, with its constant, into the start of `to`.
+    /// Writes one row, centered, with its constant, into the start of `to`.
     pub(super) fn copy_row(&self, row: usize, to: &mut [f64]) {
         let d = self.x().columns();
         match self.x() {
-            Matrix::F64(x) if !self.centre.is_empty() => {
-                to.iter_mut().zip(x.row(row)).zip(&self.centre).for_each(|((to, x), m)| *to = x - m);
+            Matrix::F64(x) if !self.center.is_empty() => {
+                to.iter_mut().zip(x.row(row)).zip(&self.center).for_each(|((to, x), m)| *to = x - m);
             }
             Matrix::F64(x) => to[..d].copy_from_slice(x.row(row)),
             _ => {
                 self.x().copy_row(row, &mut to[..d]);
-                to.iter_mut().zip(&self.centre).for_each(|(to, m)| *to -= m);
+                to.iter_mut().zip(&self.center).for_each(|(to, m)| *to -= m);
             }
         }
         if let Some(constant) = self.constant {
@@ -204,16 +204,16 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Some rows as a dense table of their own, centred and with the constant column.
-    pub(super) fn gather(&self, rows: &[usize]) -> Table<'static> {
+    /// Some rows as a dense table of their own, centered and with the constant column.
+    pub(super) fn gather(&self, rows: &[usize]) -> LinearTable<'static> {
         let d = self.columns();
         let mut values = vec![0.0; rows.len() * d];
         values.chunks_exact_mut(d.max(1)).zip(rows).for_each(|(to, &row)| self.copy_row(row, to));
-        Table::plain(Matrix::dense(values, rows.len(), d).expect("as many values as it says"), self.threads)
+        LinearTable::plain(Matrix::dense(values, rows.len(), d).expect("as many values as it says"), self.threads)
     }
 
-    /// Some columns as a table of their own, centred (where the table is).
-    pub(super) fn columns_of(&self, columns: &[usize]) -> Table<'static> {
+    /// Some columns as a table of their own, centered (where the table is).
+    pub(super) fn columns_of(&self, columns: &[usize]) -> LinearTable<'static> {
         let (n, size) = (self.rows(), columns.len());
         let matrix = if let Matrix::Sparse(x) = self.x() {
             let mut place = vec![usize::MAX; self.columns()];
@@ -240,7 +240,7 @@ impl<'a> Table<'a> {
             }
             Matrix::dense(values, n, size)
         };
-        Table::plain(matrix.expect("rows were well formed"), self.threads)
+        LinearTable::plain(matrix.expect("rows were well formed"), self.threads)
     }
 }
 
@@ -253,7 +253,7 @@ const LANES: usize = 16;
 
 struct Dots<'a, E> {
     x: &'a [E],
-    centre: &'a [f64],
+    center: &'a [f64],
     w: &'a [f64],
     from: usize,
     out: &'a mut [f64],
@@ -265,12 +265,12 @@ impl<E: Copy + Into<f64>> Job<f64> for Dots<'_, E> {
     #[inline(always)]
     fn run<S: Simd<f64>>(self, _: S) {
         let (d, w) = (self.w.len(), self.w);
-        let zeros = vec![0.0; if self.centre.is_empty() { d } else { 0 }];
-        let centre = if self.centre.is_empty() { &zeros[..] } else { self.centre };
+        let zeros = vec![0.0; if self.center.is_empty() { d } else { 0 }];
+        let center = if self.center.is_empty() { &zeros[..] } else { self.center };
         for (out, row) in self.out.iter_mut().zip(self.x[self.from * d..].chunks_exact(d.max(1))) {
             let mut sums = [0.0; LANES];
             let ((xs, x_rest), (ms, m_rest), (ws, w_rest)) =
-                (row.as_chunks::<LANES>(), centre.as_chunks::<LANES>(), w.as_chunks::<LANES>());
+                (row.as_chunks::<LANES>(), center.as_chunks::<LANES>(), w.as_chunks::<LANES>());
             for ((x, m), w) in xs.iter().zip(ms).zip(ws) {
                 for k in 0..LANES {
                     let value: f64 = x[k].into();
@@ -289,7 +289,7 @@ impl<E: Copy + Into<f64>> Job<f64> for Dots<'_, E> {
 
 struct Sums<'a, E> {
     x: &'a [E],
-    centre: &'a [f64],
+    center: &'a [f64],
     v: &'a [f64],
     from: usize,
     up: &'a mut [f64],
@@ -302,14 +302,14 @@ impl<E: Copy + Into<f64>> Job<f64> for Sums<'_, E> {
     #[inline(always)]
     fn run<S: Simd<f64>>(self, _: S) {
         let d = self.up.len();
-        let zeros = vec![0.0; if self.centre.is_empty() { d } else { 0 }];
-        let centre = if self.centre.is_empty() { &zeros[..] } else { self.centre };
+        let zeros = vec![0.0; if self.center.is_empty() { d } else { 0 }];
+        let center = if self.center.is_empty() { &zeros[..] } else { self.center };
         for (&v, row) in self.v.iter().zip(self.x[self.from * d..].chunks_exact(d.max(1))) {
             if v == 0.0 {
                 continue;
             }
             let out = if v > 0.0 { &mut *self.up } else { &mut *self.down };
-            for ((out, x), m) in out.iter_mut().zip(row).zip(centre) {
+            for ((out, x), m) in out.iter_mut().zip(row).zip(center) {
                 let value: f64 = (*x).into();
                 *out += v * (value - m);
             }

@@ -26,7 +26,7 @@ fn prices(y: &[f64], c: f64) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn classes<'a>(x: &'a Matrix<'a>, y: &'a [f64], prices: &'a (Vec<f64>, Vec<f64>), loss: LinearLoss, bias: Bias) -> LinearProblem<'a> {
-    LinearProblem { x, target: y, up: &prices.0, down: &prices.1, tube: 0.0, loss, regulariser: Regulariser::L2, bias }
+    LinearProblem { x, target: y, up: &prices.0, down: &prices.1, tube: 0.0, loss, regularizer: Regularizer::L2, bias }
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn the_l1_penalty_makes_zeros_and_reaches_its_gap() {
         let mut most = usize::MAX;
         for c in [1.0, 0.1, 0.02] {
             let prices = prices(y, c);
-            let problem = LinearProblem { regulariser: Regulariser::L1, ..classes(x, y, &prices, LinearLoss::Squared, Bias::Free) };
+            let problem = LinearProblem { regularizer: Regularizer::L1, ..classes(x, y, &prices, LinearLoss::Squared, Bias::Free) };
             let solution = solve_linear(&problem, 1e-6, None, &Context::default()).unwrap();
             assert!(solution.gap <= 1e-6, "C = {c}: {}", solution.gap);
             let used = solution.weights.iter().filter(|w| **w != 0.0).count();
@@ -227,7 +227,7 @@ fn tubes_of_both_losses_are_solved() {
                     down: &price,
                     tube,
                     loss,
-                    regulariser: Regulariser::L2,
+                    regularizer: Regularizer::L2,
                     bias: Bias::Free,
                 };
                 let solution = solve_linear(&problem, 1e-6, None, &Context::default()).unwrap();

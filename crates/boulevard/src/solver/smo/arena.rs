@@ -93,21 +93,27 @@ fn take<T: Real>(kept: &Kept, room: usize) -> Option<Vec<T>> {
     kept.swap_remove(at).1.downcast::<Vec<T>>().ok().map(|values| *values)
 }
 
+/// Gives all kept arenas back to the system; the bytes they had.
+///
+/// A process that forked while another thread held the list keeps them: waiting for that thread would be for ever.
+pub(in super::super) fn release() -> usize {
+    let Ok(mut kept) = KEPT.try_lock() else { return 0 };
+    kept.drain(..).map(|(bytes, _)| bytes).sum()
+}
+
 /// Tells the system that it may take the pages back: until they are written again they read as they are or as zeros.
 fn disown<T: Real>(values: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
-        const PAGE: usize = 4096;
-        const MADV_FREE: i32 = 8;
-        unsafe extern "C" {
-            fn madvise(address: *mut std::ffi::c_void, length: usize, advice: i32) -> i32;
-        }
+        // SAFETY: asks for a number, and has no other effect.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        let Some(page) = usize::try_from(page).ok().filter(|&page| page > 0) else { return };
         let start = values.as_mut_ptr() as usize;
-        let (first, end) = (start.next_multiple_of(PAGE), (start + size_of_val(values)) / PAGE * PAGE);
-        // SAFETY: whole pages inside a slice we hold alone, and every pattern of bits is a number. A system that does not know the advice,
-        // or has larger pages, refuses it, which does no harm.
+        let (first, end) = (start.next_multiple_of(page), (start + size_of_val(values)) / page * page);
+        // SAFETY: whole pages inside a slice we hold alone, and every pattern of bits is a number. A system that does not know the advice
+        // refuses it, which does no harm.
         unsafe {
-            madvise(first as *mut std::ffi::c_void, end.saturating_sub(first), MADV_FREE);
+            libc::madvise(first as *mut libc::c_void, end.saturating_sub(first), libc::MADV_FREE);
         }
     }
     #[cfg(not(target_os = "linux"))]

@@ -14,11 +14,13 @@
 //! Where the curvature is not positive (equal rows, or a kernel that is not positive semi-definite) the step goes to the next bound; the
 //! objective still falls with every step, so the loop ends for every kernel.
 
-mod arena;
+pub(super) mod arena;
 mod cache;
 mod conjugate;
 mod moves;
 mod segment;
+
+// long: the engine's state is one struct, and every function here changes most of it.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -52,7 +54,7 @@ const CLOCK_EVERY: u64 = 16;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum PassOutcome {
     /// The violation is within the tolerance.
     Reached,
     /// No pair promises progress at this precision.
@@ -180,7 +182,7 @@ impl<'a, T: Real> Engine<'a, T> {
         iterations: &mut u64,
         crew: &mut Crew,
         context: &Context<'_>,
-    ) -> Outcome {
+    ) -> PassOutcome {
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let kink = T::from_f64(problem.kink);
         let isa = context.isa;
@@ -189,12 +191,12 @@ impl<'a, T: Real> Engine<'a, T> {
         let first_iteration = *iterations;
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
-            let Some(choice) = self.choose(groups) else { return Outcome::Reached };
+            let Some(choice) = self.choose(groups) else { return PassOutcome::Reached };
             if choice.violation <= limits.tolerance {
-                return Outcome::Reached;
+                return PassOutcome::Reached;
             }
             if *iterations >= limits.max_iterations {
-                return Outcome::Stopped(StopReason::MaxIterations);
+                return PassOutcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
             if done % CLOCK_EVERY == CLOCK_EVERY - 1 && asked.elapsed() >= ASK_EVERY {
@@ -207,7 +209,7 @@ impl<'a, T: Real> Engine<'a, T> {
                     tolerance: Some(limits.tolerance),
                 };
                 if let Some(reason) = context.check(&progress) {
-                    return Outcome::Stopped(reason);
+                    return PassOutcome::Stopped(reason);
                 }
             }
             if let Some(after) = limits.shrink_after
@@ -221,14 +223,14 @@ impl<'a, T: Real> Engine<'a, T> {
             *iterations += 1;
             self.clock += 1;
             if !self.step(problem, b, &choice, groups, crew, context) {
-                return Outcome::Stuck;
+                return PassOutcome::Stuck;
             }
         }
     }
 
     /// The variable to grow, in the group with the larger violation.
-    fn choose(&mut self, groups: usize) -> Option<Choice<T>> {
-        let mut best: Option<Choice<T>> = None;
+    fn choose(&mut self, groups: usize) -> Option<PairChoice<T>> {
+        let mut best: Option<PairChoice<T>> = None;
         for group in 0..groups {
             let nothing = T::from_f64(f64::NEG_INFINITY);
             let (mut up, mut low) = (None::<(T, usize)>, nothing);
@@ -249,18 +251,19 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             let violation = low.to_f64() - up.to_f64();
             if best.as_ref().is_none_or(|best| violation > best.violation) {
-                best = Some(Choice { group, position, slope: up, violation, least_up: up.to_f64(), most_low: low.to_f64() });
+                best = Some(PairChoice { group, position, slope: up, violation, least_up: up.to_f64(), most_low: low.to_f64() });
             }
         }
         best
     }
 
     /// One step with the variable of `choice`; `false` if no partner promises progress.
+    // long: one pass of a microsecond; every part reads what the one before it found.
     fn step(
         &mut self,
         problem: &DualProblem<'_>,
         b: &mut [f64],
-        choice: &Choice<T>,
+        choice: &PairChoice<T>,
         groups: usize,
         crew: &mut Crew,
         context: &Context<'_>,
@@ -457,7 +460,7 @@ fn row<T: Real>(kernel: &dyn KernelRows<T>, slot: usize, sample: usize) -> Row<'
 }
 
 /// The variable to grow.
-struct Choice<T> {
+struct PairChoice<T> {
     group: usize,
     position: usize,
     slope: T,

@@ -1,7 +1,7 @@
 //! Linear models in words: their weights can be read.
 
 use super::{LinearMachine, LinearSvcModel, LinearSvrModel};
-use crate::solver::linear::{Bias, LinearLoss, Regulariser};
+use crate::solver::linear::{Bias, LinearLoss, Regularizer};
 use crate::svm::describe::{class_weights, classes, probabilities};
 use crate::svm::model::Fact;
 use crate::words::g;
@@ -12,7 +12,7 @@ const SHOWN: usize = 8;
 pub(super) fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
     let settings = &model.parameters;
     let loss = if settings.loss == LinearLoss::Absolute { "hinge" } else { "squared hinge" };
-    let penalty = if settings.regulariser == Regulariser::L1 { "L1" } else { "L2" };
+    let penalty = if settings.regularizer == Regularizer::L1 { "L1" } else { "L2" };
     let names = &model.classes;
     let mut facts = vec![
         ("kind", format!("linear classifier, C = {}, {loss} loss, {penalty} penalty", g(settings.c))),

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::parallel;
-use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Regulariser, solve_linear};
+use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_linear};
 use crate::svm::calibration::Calibration;
 use crate::svm::classifier::{Classifier, Outputs};
 use crate::svm::describe::details;
@@ -34,7 +34,9 @@ pub struct LinearSvc {
     /// The hinge ([`LinearLoss::Absolute`]) or its square.
     pub loss: LinearLoss,
     /// What keeps the weights small. L1 goes with the squared loss.
-    pub regulariser: Regulariser,
+    /// Files and JSON keep the name of the first format, `regulariser`.
+    #[serde(rename = "regulariser", alias = "regularizer")]
+    pub regularizer: Regularizer,
     /// How the bias is treated.
     pub bias: Bias,
     /// Class weights: factors of the samples' own.
@@ -52,7 +54,7 @@ impl Default for LinearSvc {
         Self {
             c: 1.0,
             loss: LinearLoss::Squared,
-            regulariser: Regulariser::L2,
+            regularizer: Regularizer::L2,
             bias: Bias::Free,
             class_weight: ClassWeight::Equal,
             tolerance: 1e-4,
@@ -139,7 +141,7 @@ impl LinearSvc {
             down: &down,
             tube: 0.0,
             loss: self.loss,
-            regulariser: self.regulariser,
+            regularizer: self.regularizer,
             bias: self.bias,
         };
         solve_linear(&problem, self.tolerance, start, context)
@@ -155,7 +157,7 @@ impl Learner for LinearSvc {
         if let Bias::Column(value) = self.bias {
             check::positive(OWNER, "bias column", value)?;
         }
-        if self.regulariser == Regulariser::L1 && self.loss == LinearLoss::Absolute {
+        if self.regularizer == Regularizer::L1 && self.loss == LinearLoss::Absolute {
             return Err(check::complaint(OWNER, "loss", "the squared hinge with the L1 penalty", "the hinge"));
         }
         Ok(())

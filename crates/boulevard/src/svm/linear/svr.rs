@@ -12,7 +12,7 @@ use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regulariser, solve_linear};
+use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regularizer, solve_linear};
 use crate::svm::describe::details;
 use crate::svm::learner::{FitReport, Learner};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
@@ -54,7 +54,7 @@ impl LinearSvr {
             down: &prices,
             tube: self.epsilon,
             loss: self.loss,
-            regulariser: Regulariser::L2,
+            regularizer: Regularizer::L2,
             bias: self.bias,
         };
         let solution = solve_linear(&problem, self.tolerance, warm.starts.first(), context)?;

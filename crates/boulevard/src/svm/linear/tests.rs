@@ -2,7 +2,7 @@ use super::*;
 use crate::data::{Categories, Dataset, generate};
 use crate::kernel::Kernel;
 use crate::persist::AnyModel;
-use crate::solver::linear::{Bias, LinearLoss, Regulariser};
+use crate::solver::linear::{Bias, LinearLoss, Regularizer};
 use crate::svm::{ClassWeight, Learner, Model, Penalty, SolverSettings, Svc, Svr, Tube};
 
 fn hinge(c: f64) -> LinearSvc {
@@ -108,7 +108,7 @@ fn what_cannot_be_learnt_is_refused() {
     };
     complains(LinearSvc { c: -1.0, ..Default::default() }, &data, "c");
     complains(LinearSvc { tolerance: 0.0, ..Default::default() }, &data, "tolerance");
-    complains(LinearSvc { regulariser: Regulariser::L1, ..hinge(1.0) }, &data, "L1");
+    complains(LinearSvc { regularizer: Regularizer::L1, ..hinge(1.0) }, &data, "L1");
     complains(LinearSvc { bias: Bias::Column(0.0), ..Default::default() }, &data, "bias");
     let codes = data.expect_classes().unwrap().codes().to_vec();
     let first: Vec<usize> = (0..40).filter(|&i| codes[i] == codes[0]).collect();

@@ -7,7 +7,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::observe::Context;
 use crate::parallel;
-use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Solver, TableKernel};
+use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Solver, TableKernel, fill_up};
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pairs};
 
@@ -53,7 +53,8 @@ impl Svc {
                 let (lower, upper) = sample_bounds(signs, weights);
                 let linear = vec![0.0; signs.len()];
                 let second: Vec<bool> = signs.iter().map(|y| *y < 0.0).collect();
-                let start = fill_up(signs, weights, share);
+                let filled = fill_up(weights, |i| signs[i] < 0.0, share);
+                let start: Vec<f64> = signs.iter().zip(filled).map(|(y, alpha)| y * alpha).collect();
                 let problem = DualProblem {
                     linear: &linear,
                     lower: &lower,
@@ -228,19 +229,4 @@ pub(super) fn feasible(nu: f64, classes: &Classes) -> Result<()> {
         return Err(check::complaint(OWNER, "nu", format!("at most {allowed:.6} for these class sizes"), nu));
     }
     Ok(())
-}
-
-/// A feasible start for the nu machines: each side's samples in order, filled to their bounds until the share is used up.
-fn fill_up(signs: &[f64], weights: &[f64], share: f64) -> Vec<f64> {
-    let mut left = [share, share];
-    signs
-        .iter()
-        .zip(weights)
-        .map(|(&y, &w)| {
-            let left = &mut left[usize::from(y < 0.0)];
-            let take = w.min(*left);
-            *left -= take;
-            y * take
-        })
-        .collect()
 }

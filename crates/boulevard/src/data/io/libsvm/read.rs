@@ -82,7 +82,7 @@ pub(super) fn pairs(text: &[u8], indices: &mut Vec<usize>, values: &mut Vec<f64>
         }
         previous = index;
         at += 1;
-        let value = match number::scan_plain(&text[at..]) {
+        let value = match number::scan(&text[at..]) {
             Some((value, length)) if text.get(at + length).is_none_or(u8::is_ascii_whitespace) => {
                 at += length;
                 value
@@ -98,7 +98,7 @@ pub(super) fn pairs(text: &[u8], indices: &mut Vec<usize>, values: &mut Vec<f64>
     }
 }
 
-/// A value that is not a plain decimal.
+/// A value that is no finite decimal.
 fn odd_value(index: u64, token: &[u8]) -> std::result::Result<f64, Fault> {
     match number::parse(token) {
         Some(value) if value.is_finite() => Ok(value),

@@ -186,7 +186,7 @@ struct Span {
 }
 
 /// A node that waits to be split.
-struct Task {
+struct NodeTask {
     node: usize,
     from: usize,
     to: usize,
@@ -207,7 +207,7 @@ struct Scan {
 }
 
 impl<'a> Growth<'a> {
-    fn new(columns: &'a SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> (Self, Task) {
+    fn new(columns: &'a SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> (Self, NodeTask) {
         let signed: Vec<f64> = positive.iter().zip(weights).map(|(&p, &w)| if p { w } else { -w }).collect();
         let rows: Vec<u32> = (0..columns.rows as u32).filter(|&row| weights[row as usize] > 0.0).collect();
         let mut lists = Vec::with_capacity(columns.order.iter().map(Vec::len).sum());
@@ -217,7 +217,7 @@ impl<'a> Growth<'a> {
             lists.extend(order.iter().copied().filter(|&row| weights[row as usize] > 0.0));
             alive.push(Span { feature, from, to: lists.len() as u32 });
         }
-        let task = Task { node: 0, from: 0, to: rows.len(), depth: 0, alive };
+        let task = NodeTask { node: 0, from: 0, to: rows.len(), depth: 0, alive };
         let growth = Self {
             columns,
             signed,
@@ -325,7 +325,7 @@ impl<'a> Growth<'a> {
     }
 
     /// Every live feature's best cut; features that turn out constant leave `alive`.
-    fn cuts(&self, task: &mut Task, node: &Node) -> Vec<Cut> {
+    fn cuts(&self, task: &mut NodeTask, node: &Node) -> Vec<Cut> {
         let (least, rows) = (self.least(node.weight()), task.to - task.from);
         let mut cuts = Vec::new();
         task.alive.retain(|&span| {
@@ -342,7 +342,7 @@ impl<'a> Growth<'a> {
         cuts
     }
 
-    fn grow(mut self, root: Task) -> Vec<Node> {
+    fn grow(mut self, root: NodeTask) -> Vec<Node> {
         self.nodes.push(self.root());
         let mut waiting = vec![root];
         let most_depth = self.settings.max_depth.min(MOST_DEPTH);
@@ -360,7 +360,7 @@ impl<'a> Growth<'a> {
     }
 
     /// Cuts a node in two: every live feature's list is partitioned, its order kept.
-    fn split(&mut self, task: Task, cut: &Cut, most_depth: usize, waiting: &mut Vec<Task>) {
+    fn split(&mut self, task: NodeTask, cut: &Cut, most_depth: usize, waiting: &mut Vec<NodeTask>) {
         let (mut left, mut right) = ((0.0, 0.0), (0.0, 0.0));
         let column = self.columns.column(cut.feature);
         for &row in &self.rows[task.from..task.to] {
@@ -390,8 +390,8 @@ impl<'a> Growth<'a> {
             below.push(Span { feature, from, to: middle });
             above.push(Span { feature, from: middle, to });
         }
-        waiting.push(Task { node: first as usize + 1, from: middle, to: task.to, depth, alive: above });
-        waiting.push(Task { node: first as usize, from: task.from, to: middle, depth, alive: below });
+        waiting.push(NodeTask { node: first as usize + 1, from: middle, to: task.to, depth, alive: above });
+        waiting.push(NodeTask { node: first as usize, from: task.from, to: middle, depth, alive: below });
     }
 }
 

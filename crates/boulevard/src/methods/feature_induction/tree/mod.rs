@@ -1,7 +1,7 @@
 //! A C4.5-like decision tree for two classes with weighted rows, and nothing else: any method may grow one.
 //!
 //! Tests are `x_j <= t`. Entropies are in bits, W is the weight at a node, m the least weight of a leaf. A node is split unless it is pure,
-//! weighs less than 2 m, or is deep enough. A cut lies between two different neighbouring values of a feature, and both sides weigh
+//! weighs less than 2 m, or is deep enough. A cut lies between two different neighboring values of a feature, and both sides weigh
 //! at least `max(m, min(25, 0.1 W / 2))`. Every feature offers its cut of largest gain, less `log2(cuts) / W` (the correction of C4.5's
 //! eighth release). Among the features whose corrected gain is at least the average, the largest gain ratio wins. Afterwards
 //! subtrees that promise no fewer errors than a leaf are pruned (`prune.rs`).

@@ -1,0 +1,9 @@
+//! The program as its users meet it, tested as one binary.
+
+mod common;
+mod errors;
+mod gather;
+mod help;
+mod libsvm;
+mod models;
+mod tour;

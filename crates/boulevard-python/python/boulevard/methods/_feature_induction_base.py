@@ -1,0 +1,195 @@
+"""What the inducing classifier and transformer share: the fit, the induced columns, the rules in words."""
+
+import json
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names_in
+
+from .. import _core
+from .._base import fitting
+from .._classes import ClassesMixin, ProbabilityMixin, class_names, read_weights
+from .._docs import document
+from .._limits import SHARED_LIMITS, seed_of
+from .._typing import Floats, Parts, TableLike
+from ..svm._kernel_machine import HUGE
+
+INDUCTION_LIMITS: dict[str, list[Any]] = {
+    "n_induced": [StrOptions({"auto"}), Interval(Integral, 0, 100_000, closed="both")],
+    "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
+    "C": [Interval(Real, 0.0, None, closed="right")],
+    "sampling": [StrOptions({"resample", "weight"})],
+    "output": [StrOptions({"soft", "hard", "laplace"})],
+    "gamma_rule": [StrOptions({"w2/2C", "w/C", "cw"})],
+    "gamma_max": [Interval(Real, 0.0, None, closed="neither")],
+    "min_samples_leaf": [Interval(Real, 0.0, None, closed="neither")],
+    "confidence": [Interval(Real, 0.0, 0.5, closed="both")],
+    "cross_fit": ["boolean"],
+    "max_induced": [Interval(Integral, 0, 100_000, closed="both")],
+    "min_gain": [Interval(Real, 0.0, None, closed="left")],
+    "preset": [StrOptions({"paper"}), None],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "tol": [Interval(Real, 0.0, None, closed="neither")],
+    **SHARED_LIMITS,
+}
+
+
+@document
+class InducingEstimator(TransformerMixin, ClassesMixin):
+    """What the classifier and the transformer share."""
+
+    _kind = "feature_induction"
+    _target_kinds = "biufU"
+    _doc_link_template = "https://docs.rs/boulevard"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _learner(self, class_weight: Any) -> Parts:
+        """Parameters of the native learner."""
+        depth = self.max_depth
+        return {
+            "c": min(float(self.C), HUGE),
+            "n_induced": "auto" if self.n_induced == "auto" else {"exactly": int(self.n_induced)},
+            "max_depth": "auto" if depth == "auto" else "unlimited" if depth is None else {"at_most": int(depth)},
+            "sampling": self.sampling,
+            "output": self.output,
+            "gamma_rule": self.gamma_rule,
+            "gamma_max": float(self.gamma_max),
+            "min_samples_leaf": float(self.min_samples_leaf),
+            "confidence": float(self.confidence),
+            "cross_fit": bool(self.cross_fit),
+            "max_induced": int(self.max_induced),
+            "min_gain": float(self.min_gain),
+            "preset": self.preset,
+            "class_weight": class_weight,
+            "tolerance": float(self.tol),
+            "seed": seed_of(self.random_state),
+        }
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the machine and its rules.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples; sparse ones are made dense inside.
+        {labels}
+        {sample_weight}
+
+        {self}
+        """
+        self._check_parameters()
+        original = (X, y)
+        X, y = self._read_training(X, y)
+        labels, codes = self._encode(y, original)
+        weights = read_weights(sample_weight, X)
+        self._check_classes_left(codes, weights)
+        self.class_weight_, class_weight = self._class_weights(labels, weights)
+        training = (X, codes, weights) if isinstance(self, ProbabilityMixin) else None
+        parts, raised = self._run(self._learner(class_weight), X, codes, class_names(self.classes_), weights, original, training)
+        self._take(parts)
+        self._end(parts, raised)
+        return self
+
+    def _prepare(self, model: _core.Model, parts: Parts) -> None:
+        super()._prepare(model, parts)
+        self.class_weight_ = self._given_factors()
+
+    def _take(self, parts: Parts) -> None:
+        details = json.loads(parts["details"])
+        each = details["classes"]
+        single = len(each) == 1
+        self.rules_ = details["rules"]
+        self.gammas_ = np.array([gamma for one in each for gamma in one["gammas"]])
+        self.edges_ = np.array([edge for one in each for edge in one["edges"]])
+        self.edge_bounds_ = np.array([bound for one in each for bound in one["bounds"]])
+        self.staged_errors_ = np.array(each[0]["errors"]) if single else [np.array(one["errors"]) for one in each]
+        self.objectives_ = np.array(each[0]["objectives"]) if single else [np.array(one["objectives"]) for one in each]
+        first = [one["errors"][0] if one["errors"] else np.nan for one in each]
+        self.linear_error_ = first[0] if single else np.array(first)
+        counts = [len(one["gammas"]) for one in each]
+        self.n_induced_ = counts[0] if single else np.array(counts)
+        self.choices_ = [one["choice"] for one in each]
+        self.declined_ = [one["declined"] for one in each]
+        self.mean_ = parts["center"]
+        self.scale_ = parts["spread"]
+        self.n_iter_ = parts["iterations"]
+        self._names = parts["names"]
+        self._effort = {name: sum(one[name] for one in each) for name in ("tree_seconds", "refit_seconds")}
+
+    def _limit(self) -> tuple[str, str]:
+        return "the gap no longer falls", "lower C"
+
+    def transform(self, X: TableLike) -> Floats:
+        """Standardized columns, then the induced ones: the table that the linear machine sees.
+
+        For a classifier with ``kernel="linear"``, ``transform(X) @ coef_.T + intercept_`` is the decision function.
+
+        Parameters
+        ----------
+        {samples}
+
+        Returns
+        -------
+        table : ndarray of shape (n_samples, n_features + n_induced)
+            See ``get_feature_names_out``.
+        """
+        return self._judge(_core.induced_table, X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Names of the columns that ``transform`` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the original columns; must be those seen during ``fit`` where it saw names.
+
+        Returns
+        -------
+        names : ndarray of str
+            The original columns, then ``rule 1: ...`` with the leaves of every induced tree.
+        """
+        self._need_model()
+        plain = _check_feature_names_in(self, input_features)
+        names = self._names[len(plain) :]
+        if "feature_names_in_" not in self.__dict__:
+            # Without names at fit, rules were written with x1, x2, ...
+            return np.concatenate([np.asarray(plain, dtype=object), np.array(names, dtype=object)])
+        return np.array(list(plain) + list(names), dtype=object)
+
+    def export_text(self, max_rules: int = 20) -> str:
+        """The model in words: errors, what was chosen and why, and the weightiest rules.
+
+        Parameters
+        ----------
+        max_rules : int, default=20
+            Rules to list.
+
+        Returns
+        -------
+        text : str
+            A table with the standard deviation of every rule's contribution, what the rule adds where it holds, its support, the
+            weighted edge of its tree, and the round.
+        """
+        self._need_model()
+        return _core.induced_text(self._native, int(max_rules))
+
+    def to_json(self) -> str:
+        """Rules, curves and choices as JSON text.
+
+        Returns
+        -------
+        text : str
+            An object with ``rules`` and one entry per class under ``classes``.
+        """
+        self._need_model()
+        return str(self._native.parts()["details"])

@@ -1,0 +1,320 @@
+"""Feature induction: a linear machine that grows readable rules."""
+
+import json
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .. import _core
+from .._classes import ProbabilityMixin, given_weights
+from .._docs import document
+from .._files import loads
+from .._kernels import KERNELS, describe_kernel, kernel_parameters
+from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, TableLike
+from ..svm._kernel_machine import KERNEL_LIMITS
+from ._feature_induction_base import INDUCTION_LIMITS, InducingEstimator
+
+__all__ = ["FeatureInducer", "FeatureInductionClassifier"]
+
+
+@loads("feature_induction")
+@document
+class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEstimator):
+    """A linear support vector classifier that grows readable rules (Jin and Liu 2004).
+
+    Round by round, a small tree is grown on the rows that the linear machine gets wrong or nearly wrong; its answer becomes a new column,
+    and the machine is fitted again. Columns are standardised inside. How many rounds and how deep is chosen on held-out rows, and
+    the choice may be to stay linear. More than two classes: one against the rest, each with rules of its own.
+
+    Parameters
+    ----------
+    {induction}
+    kernel : str, default="linear"
+        Kernel of the last machine. With another than "linear", the induced columns feed a kernel machine.
+    kernel_C : float, default=1.0
+        ``C`` of that machine.
+    degree : int, default=3
+        Exponent of "poly" and "epanechnikov".
+    gamma : {"scale", "auto"} or float, default="scale"
+        Inverse width of the kernel.
+    coef0 : float, default=0.0
+        Constant of "poly", "sigmoid" and "multiquadric".
+    preset : {"paper"} or None, default=None
+        "paper" is the paper as written, whatever the parameters above say: ``C=1``, 50 rounds, full trees with hard answers, resampling.
+    {class_weight}
+    calibrate : bool, default=False
+        Whether to fit probabilities with the model; otherwise that happens when ``predict_proba`` is first called.
+    tol : float, default=1e-4
+        Relative duality gap of every linear fit.
+    {shared}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_outputs, n_columns)
+        Weights of the columns of ``transform``; only with ``kernel="linear"``.
+    intercept_ : ndarray of shape (n_outputs,)
+        Constants; only with ``kernel="linear"``.
+    {induction_attributes}
+    {fit_attributes}
+
+    See Also
+    --------
+    FeatureInducer : The same as a transformer.
+
+    References
+    ----------
+    R. Jin and H. Liu: Robust Feature Induction for Support Vector Machines. ICML 2004, doi 10.1145/1015330.1015370.
+
+    Examples
+    --------
+    >>> from boulevard import FeatureInductionClassifier
+    >>> from boulevard.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(300, cells=2, random_state=0)
+    >>> clf = FeatureInductionClassifier(n_induced=10, max_depth=3, C=1.0).fit(X, y)
+    >>> bool(clf.linear_error_ > 0.3), bool(clf.score(X, y) > 0.9)
+    (True, True)
+    """
+
+    _parameter_constraints = {
+        **INDUCTION_LIMITS,
+        **KERNEL_LIMITS,
+        "kernel": [StrOptions(KERNELS - {"precomputed"})],
+        "kernel_C": [Interval(Real, 0.0, None, closed="neither")],
+        "calibrate": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_induced: int | Literal["auto"] = "auto",
+        max_depth: int | Literal["auto"] | None = "auto",
+        C: float = 0.01,
+        sampling: Literal["resample", "weight"] = "resample",
+        output: Literal["soft", "hard", "laplace"] = "soft",
+        gamma_rule: Literal["w2/2C", "w/C", "cw"] = "w2/2C",
+        gamma_max: float = 50.0,
+        min_samples_leaf: float = 2,
+        confidence: float = 0.25,
+        cross_fit: bool = False,
+        max_induced: int = 50,
+        min_gain: float = 0.0,
+        kernel: str = "linear",
+        kernel_C: float = 1.0,
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        preset: Literal["paper"] | None = None,
+        class_weight: ClassWeight = None,
+        calibrate: bool = False,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_induced = n_induced
+        self.max_depth = max_depth
+        self.C = C
+        self.sampling = sampling
+        self.output = output
+        self.gamma_rule = gamma_rule
+        self.gamma_max = gamma_max
+        self.min_samples_leaf = min_samples_leaf
+        self.confidence = confidence
+        self.cross_fit = cross_fit
+        self.max_induced = max_induced
+        self.min_gain = min_gain
+        self.kernel = kernel
+        self.kernel_C = kernel_C
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.preset = preset
+        self.class_weight = class_weight
+        self.calibrate = calibrate
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+
+    def _learner(self, class_weight: Any) -> Parts:
+        kernel = describe_kernel(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
+        own = {"kernel": kernel, "kernel_c": float(self.kernel_C), "calibrate": bool(self.calibrate)}
+        return {**super()._learner(class_weight), **own}
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        count, depth = given["n_induced"], given["max_depth"]
+        same = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset calibrate"
+        return {
+            **kernel_parameters(given["kernel"]),
+            **{name: given[name] for name in same.split()},
+            "C": given["c"],
+            "n_induced": count if count == "auto" else count["exactly"],
+            "max_depth": {"auto": "auto", "unlimited": None}[depth] if isinstance(depth, str) else depth["at_most"],
+            "class_weight": given_weights(given["class_weight"]),
+            "kernel_C": given["kernel_c"],
+            "tol": given["tolerance"],
+            "random_state": given["seed"],
+        }
+
+    def _take(self, parts: Parts) -> None:
+        super()._take(parts)
+        for name in ("coef_", "intercept_"):
+            self.__dict__.pop(name, None)
+        if "coefficients" in parts:
+            self.coef_ = parts["coefficients"]
+            self.intercept_ = parts["intercepts"]
+
+    def decision_function(self, X: TableLike) -> Floats:
+        """Evaluate the decision function.
+
+        Parameters
+        ----------
+        {samples}
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: one value, positive for ``classes_[1]``. More: one column per class; the largest is the prediction.
+        """
+        values: Floats = self._judge("decisions", X)
+        return values.ravel() if len(self.classes_) == 2 else values
+
+    def predict(self, X: TableLike) -> Labels:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        {samples}
+
+        {predicted_labels}
+        """
+        codes = self._judge("codes", X)
+        return self.classes_.take(codes)
+
+    def staged_predict(self, X: TableLike) -> Iterator[Labels]:
+        """Predict with 0, 1, 2, ... induced features; the first are the linear machine's labels.
+
+        Parameters
+        ----------
+        {samples}
+
+        Yields
+        ------
+        labels : ndarray of shape (n_samples,)
+            Labels of the linear machine with that many features (per class).
+        """
+        for codes in self._judge(_core.induced_stages, X).T:
+            yield self.classes_.take(codes.astype(np.intp))
+
+    def explain(self, X: TableLike) -> list[Any]:
+        """Why samples got their decision values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_features,)
+            The samples, or one.
+
+        Returns
+        -------
+        explanations : list of list of dict, or list of dict for one sample
+            Per sample one entry per output: ``class``, ``decision``, ``bias``, and ``contributions``, each with ``text``, ``adds`` and
+            ``round`` (None for an original feature). The bias and all contributions add up to the decision.
+        """
+        one = np.ndim(X) == 1 and not hasattr(X, "toarray")
+        texts = self._judge(lambda model, table, threads: _core.induced_explain(model, table), np.reshape(X, (1, -1)) if one else X)
+        explained = [json.loads(text) for text in texts]
+        return list(explained[0]) if one else explained
+
+
+@document
+class FeatureInducer(InducingEstimator):
+    """Original columns with induced rules beside them, for any pipeline.
+
+    The features are those of :class:`FeatureInductionClassifier` with the same parameters.
+
+    Parameters
+    ----------
+    {induction}
+    preset : {"paper"} or None, default=None
+        "paper" is the paper as written.
+    {class_weight}
+    tol : float, default=1e-4
+        Relative duality gap of every linear fit.
+    {shared}
+
+    Attributes
+    ----------
+    {induction_attributes}
+    {fit_attributes}
+
+    See Also
+    --------
+    FeatureInductionClassifier : The machine that the rules are made for.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from boulevard import FeatureInducer
+    >>> from boulevard.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(300, cells=2, random_state=0)
+    >>> pipe = make_pipeline(FeatureInducer(n_induced=10, max_depth=3, C=1.0), LogisticRegression()).fit(X, y)
+    >>> bool(pipe.score(X, y) > 0.9)
+    True
+    """
+
+    _parameter_constraints = INDUCTION_LIMITS
+
+    def __init__(
+        self,
+        *,
+        n_induced: int | Literal["auto"] = "auto",
+        max_depth: int | Literal["auto"] | None = "auto",
+        C: float = 0.01,
+        sampling: Literal["resample", "weight"] = "resample",
+        output: Literal["soft", "hard", "laplace"] = "soft",
+        gamma_rule: Literal["w2/2C", "w/C", "cw"] = "w2/2C",
+        gamma_max: float = 50.0,
+        min_samples_leaf: float = 2,
+        confidence: float = 0.25,
+        cross_fit: bool = False,
+        max_induced: int = 50,
+        min_gain: float = 0.0,
+        preset: Literal["paper"] | None = None,
+        class_weight: ClassWeight = None,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_induced = n_induced
+        self.max_depth = max_depth
+        self.C = C
+        self.sampling = sampling
+        self.output = output
+        self.gamma_rule = gamma_rule
+        self.gamma_max = gamma_max
+        self.min_samples_leaf = min_samples_leaf
+        self.confidence = confidence
+        self.cross_fit = cross_fit
+        self.max_induced = max_induced
+        self.min_gain = min_gain
+        self.preset = preset
+        self.class_weight = class_weight
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+        self.random_state = random_state

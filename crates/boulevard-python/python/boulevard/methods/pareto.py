@@ -1,0 +1,375 @@
+"""The whole trade-off between margin and error in one fit."""
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .. import _core
+from .._base import fitting
+from .._classes import class_names
+from .._docs import document
+from .._files import loads
+from .._kernels import kernel_parameters
+from .._limits import seed_of
+from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
+from ..svm._kernel_machine import MACHINE_LIMITS, steps_of
+from ..svm.classification import SVC, KernelClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from ..plot import FrontDisplay
+
+__all__ = ["ParetoSVC"]
+
+#: The columns of ``front_``.
+COLUMNS = ("quadratic", "sum_alpha", "train_error", "holdout_error", "n_support", "equivalent_c", "margin", "gap")
+_DTYPE = np.dtype([(name, np.int64 if name == "n_support" else np.float64) for name in COLUMNS])
+
+
+@loads("pareto")
+@document
+class ParetoSVC(KernelClassifier):
+    """Multi-objective support vector classification: every trade-off between margin and error, and a choice among them.
+
+    A front of machines, from the hardest margin to the widest street, is computed in one fit; errors are measured on rows held out;
+    one point is picked and predicts. Each point is the support vector machine of some ``C`` and comes with the certificate that it is.
+    More than two classes: one front per class against the rest, and one common position along all of them.
+
+    Parameters
+    ----------
+    {kernel}
+    mode : {"hybrid", "exact", "evolve"}, default="hybrid"
+        "exact" solves one problem per sum of alphas to the tolerance. "hybrid" does the same and, where the kernel is not positive
+        semi-definite, looks for better minima by restarts and mixtures. "evolve" is the evolution of the paper (NSGA-II).
+    n_points : int, default=100
+        Points of an exact front.
+    population_size : int, default=100
+        Candidates of an evolution.
+    generations : int, default=1000
+        Generations of an evolution.
+    mutation : {"hybrid", "switching", "gaussian"}, default="hybrid"
+        How an evolution mutates: a positive alpha becomes zero and a zero becomes random ("hybrid", the paper's); zeros and ones
+        change places ("switching"); normal steps ("gaussian").
+    crossover : {"uniform", "arithmetic"}, default="uniform"
+        How an evolution recombines: genes are exchanged ("uniform", the paper's), or points on the line through both parents are
+        taken ("arithmetic"), which comes much closer to the exact front.
+    variant : {"paper", "textbook"}, default="paper"
+        NSGA-II as the paper's experiments ran it, or as its authors published it.
+    holdout : float, default=0.2
+        Share of the rows of every class on which errors are measured; 0 for none.
+    holdout_repeats : int, default=5
+        Hold-outs over which errors are averaged before a point of an exact front is picked; ``front_`` shows those of the first.
+    bias : {"none", "objective"}, default="none"
+        Whether machines have an intercept. "objective" makes the balance of both classes a third objective; exact points keep it.
+    pick : {"holdout", "knee", "one-se"} or int, default="holdout"
+        The point that predicts: lowest estimated hold-out error (``holdout_estimate_``; the middle one of equals), the knee of the
+        front, the largest margin with an estimate within one standard error of the lowest, or a row of ``front_``. Without a hold-out
+        the first and third mean the knee.
+    refit : bool, default=True
+        Whether the picked point of an exact front is solved once more on all rows, the held-out ones too, at the same position.
+    tol : float, default=1e-5
+        Relative KKT gap of every point of an exact front.
+    cache_size : float, default=200
+        Megabytes for the kernel matrix, or for its rows where it does not fit.
+    max_iter : int, default=-1
+        Steps of the solver per point at most; -1 means 200 per row and 100 000.
+    calibrate : bool, default=False
+        Whether to fit probabilities with the model. Otherwise that happens when ``predict_proba`` is first called.
+    {shared}
+
+    Attributes
+    ----------
+    front_ : ndarray of shape (n_points,), structured
+        One row per point, by rising sum of alphas: ``quadratic`` (the squared norm of w at this scale), ``sum_alpha``, ``train_error``,
+        ``holdout_error``, ``n_support``, ``equivalent_c`` (the C of the plain machine with the same decisions), ``margin`` (half the
+        width of the street), ``gap`` (relative KKT gap; 0 is an optimum). :meth:`front_frame` gives it as a data frame.
+    fronts_ : list of ndarray
+        The same for every machine's own two-class problem.
+    picked_ : int
+        The row of ``front_`` that predicts.
+    marks_ : dict
+        Rows worth a mark: ``lowest`` hold-out error, ``knee``, ``one_se``, and ``parting``, where training and hold-out error part.
+    hypervolume_ : float
+        The area that the front covers, measured from sum 0 and the quadratic term of all ones.
+    holdout_estimate_ : ndarray of shape (n_points,)
+        The hold-out errors that picks and marks go by: on exact fronts the mean over ``holdout_repeats`` hold-outs, at the same share of
+        the largest sum, and over neighboring points; else the measured ones.
+    holdout_rows_ : int
+        Rows held out.
+    train_rows_ : ndarray
+        Rows that the front was computed from.
+    {classifier_attributes}
+    {support_attributes}
+    {fit_attributes}
+
+    See Also
+    --------
+    SVC : One point of it, for a given C.
+    boulevard.plot.FrontDisplay : The two pictures.
+
+    Examples
+    --------
+    >>> from boulevard import ParetoSVC
+    >>> from boulevard.datasets import make_banana
+    >>> X, y = make_banana(200, random_state=0)
+    >>> clf = ParetoSVC(gamma=1.0, n_points=40).fit(X, y)
+    >>> len(clf.front_), bool(clf.front_["gap"].max() < 1e-4)
+    (40, True)
+    >>> wide = clf.select(-1)
+    >>> bool(wide.score(X, y) > 0.7)
+    True
+    """
+
+    _kind = "pareto"
+    _parameter_constraints = {
+        **{name: limits for name, limits in MACHINE_LIMITS.items() if name != "shrinking"},
+        "mode": [StrOptions({"hybrid", "exact", "evolve"})],
+        "n_points": [Interval(Integral, 2, None, closed="left")],
+        "population_size": [Interval(Integral, 4, None, closed="left")],
+        "generations": [Interval(Integral, 1, None, closed="left")],
+        "mutation": [StrOptions({"hybrid", "switching", "gaussian"})],
+        "crossover": [StrOptions({"uniform", "arithmetic"})],
+        "variant": [StrOptions({"paper", "textbook"})],
+        "holdout": [Interval(Real, 0.0, 1.0, closed="left")],
+        "holdout_repeats": [Interval(Integral, 1, None, closed="left")],
+        "bias": [StrOptions({"none", "objective"})],
+        "pick": [StrOptions({"holdout", "knee", "one-se"}), Interval(Integral, 0, None, closed="left")],
+        "refit": ["boolean"],
+        "calibrate": ["boolean"],
+    }
+    # What plain classifiers have as parameters.
+    class_weight = None
+    decision_function_shape = "ovr"
+    break_ties = False
+
+    def __init__(
+        self,
+        *,
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        mode: Literal["hybrid", "exact", "evolve"] = "hybrid",
+        n_points: int = 100,
+        population_size: int = 100,
+        generations: int = 1000,
+        mutation: Literal["hybrid", "switching", "gaussian"] = "hybrid",
+        crossover: Literal["uniform", "arithmetic"] = "uniform",
+        variant: Literal["paper", "textbook"] = "paper",
+        holdout: float = 0.2,
+        holdout_repeats: int = 5,
+        bias: Literal["none", "objective"] = "none",
+        pick: int | Literal["holdout", "knee", "one-se"] = "holdout",
+        refit: bool = True,
+        tol: float = 1e-5,
+        cache_size: float = 200,
+        max_iter: int = -1,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.mode = mode
+        self.n_points = n_points
+        self.population_size = population_size
+        self.generations = generations
+        self.mutation = mutation
+        self.crossover = crossover
+        self.variant = variant
+        self.holdout = holdout
+        self.holdout_repeats = holdout_repeats
+        self.bias = bias
+        self.pick = pick
+        self.refit = refit
+        self.tol = tol
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.calibrate = calibrate
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:  # type: ignore[override]  # a front has no weights of samples
+        """Compute the front and pick a point.
+
+        Parameters
+        ----------
+        {training_or_kernel}
+        {labels}
+
+        {self}
+        """
+        self._check_parameters()
+        original = (X, y)
+        X, y = self._read_training(X, y)
+        _, codes = self._encode(y, original)
+        parts, raised = self._run(self._learner(None), X, codes, class_names(self.classes_), None, original, (X, codes, None))
+        self.class_weight_ = np.ones(len(self.classes_))
+        self._take(parts)
+        self._end(parts, raised)
+        return self
+
+    def _learner(self, class_weight: Any) -> Parts:
+        """Parameters of the native learner."""
+        return {
+            "kernel": self._kernel(),
+            "mode": self.mode,
+            "n_points": int(self.n_points),
+            "population_size": int(self.population_size),
+            "generations": int(self.generations),
+            "mutation": self.mutation,
+            "crossover": self.crossover,
+            "variant": self.variant,
+            "holdout": float(self.holdout),
+            "holdout_repeats": int(self.holdout_repeats),
+            "bias": self.bias,
+            "pick": self.pick.replace("-", "_") if isinstance(self.pick, str) else {"index": int(self.pick)},
+            "refit": bool(self.refit),
+            "tolerance": float(self.tol),
+            "cache_megabytes": float(self.cache_size),
+            "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
+            "calibrate": bool(self.calibrate),
+            "seed": seed_of(self.random_state),
+        }
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        pick = given["pick"]
+        return {
+            **{name: given[name] for name in cls._get_param_names() if name in given},
+            **kernel_parameters(given["kernel"]),
+            "pick": pick["index"] if isinstance(pick, dict) else pick.replace("_", "-"),
+            "tol": given["tolerance"],
+            "cache_size": given["cache_megabytes"],
+            "max_iter": steps_of(given["max_iterations"]),
+            "random_state": given["seed"],
+        }
+
+    def _take(self, parts: Parts) -> None:
+        super()._take(parts)
+        front = _core.front(self._native)
+        self.front_ = _structured(front["table"])
+        self.fronts_ = [_structured(columns) for columns in front["machines"]]
+        self.hypervolume_ = front["hypervolume"]
+        self.picked_ = front["picked"]
+        self.marks_ = front["marks"]
+        self.holdout_estimate_ = front["estimates"]
+        self.holdout_rows_ = front["holdout_rows"]
+        self.train_rows_ = front["rows"]
+        self._order = front["order"]
+
+    def select(self, index: int) -> SVC:
+        """The classifier at one point of the front, as it stands there (learnt from the rows that were not held out).
+
+        Parameters
+        ----------
+        index : int
+            The row of ``front_``; negative ones count from the end.
+
+        Returns
+        -------
+        classifier : SVC
+            A fitted classifier like any other: it predicts, is saved and loaded, and knows nothing of the front.
+        """
+        self._need_model()
+        place = index + len(self.front_) if index < 0 else index
+        if not 0 <= place < len(self.front_):
+            raise IndexError(f"the front has {len(self.front_)} points, there is no point {index}")
+        c = float(self.front_["equivalent_c"][place])
+        point = SVC(
+            C=c if np.isfinite(c) and c > 0 else 1.0,
+            kernel=self.kernel,
+            degree=self.degree,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            tol=self.tol,
+            cache_size=self.cache_size,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+        point._adopt(_core.select(self._native, place))
+        # What a file cannot say: labels of any type, a kernel function's samples, names, the whole training table.
+        for name in ("classes_", "class_weight_", "shape_fit_", "X_fit_", "feature_names_in_"):
+            if name in self.__dict__:
+                setattr(point, name, self.__dict__[name])
+        return point
+
+    def alphas(self, machine: int = 0) -> Floats:
+        """The alphas of every point.
+
+        Parameters
+        ----------
+        machine : int, default=0
+            Which machine: the only one of two classes, else one per class.
+
+        Returns
+        -------
+        alphas : ndarray of shape (n_points, n_train_rows)
+            Columns belong to ``train_rows_``.
+        """
+        self._need_model()
+        return _core.front_alphas(self._native, machine)[0]
+
+    def front_frame(self) -> "pd.DataFrame":
+        """The front as a pandas data frame, with a column that says what is marked.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One row per point.
+        """
+        import pandas as pd
+
+        self._need_model()
+        frame = pd.DataFrame({name: self.front_[name] for name in COLUMNS})
+        marks = [""] * len(frame)
+        for name, place in [*self.marks_.items(), ("picked", self.picked_)]:
+            if place is not None:
+                marks[place] = f"{marks[place]} {name}".strip()
+        frame["mark"] = marks
+        return frame
+
+    def plot(self, *, ax: "Sequence[Axes] | None" = None, exact: "ParetoSVC | None" = None, **kwargs: Any) -> "FrontDisplay":
+        """Draw the paper's two pictures side by side: the front, and both errors along it.
+
+        Parameters
+        ----------
+        ax : sequence of two matplotlib axes, default=None
+            Where to draw.
+        exact : ParetoSVC, default=None
+            Another fit on the same rows to draw beside this one, as the exact front beside an evolved one; its hypervolume is what the
+            share in the legend refers to.
+        **kwargs
+            For :meth:`boulevard.plot.FrontDisplay.plot`.
+
+        Returns
+        -------
+        display : FrontDisplay
+            The pictures with their data.
+        """
+        from ..plot import FrontDisplay
+
+        return FrontDisplay.from_estimator(self, ax=ax, exact=exact, **kwargs)
+
+
+def _structured(columns: Parts) -> NDArray[np.void]:
+    table = np.empty(len(columns["sum_alpha"]), dtype=_DTYPE)
+    for name in COLUMNS:
+        table[name] = columns[name]
+    return table

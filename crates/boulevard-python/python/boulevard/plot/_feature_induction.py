@@ -1,0 +1,185 @@
+"""Pictures of feature induction: the error over the number of features, and the rules."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._docs import document
+from .._typing import TableLike
+from ._axes import axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..methods.feature_induction import FeatureInductionClassifier
+
+
+@document
+class InductionDisplay:
+    """Error over the number of induced features, the linear machine's error beside it.
+
+    Parameters
+    ----------
+    curves : dict of str to ndarray
+        Errors with 0, 1, 2, ... features.
+    linear_error : float
+        Error of the linear machine on the rows of the last curve.
+    chosen : int or None
+        The number of features that the model has.
+
+    Examples
+    --------
+    >>> from boulevard import FeatureInductionClassifier
+    >>> from boulevard.datasets import make_checkerboard
+    >>> from boulevard.plot import InductionDisplay
+    >>> X, y = make_checkerboard(200, cells=2)
+    >>> clf = FeatureInductionClassifier(n_induced=5, max_depth=3).fit(X, y)
+    >>> display = InductionDisplay.from_estimator(clf, X, y)  # doctest: +SKIP
+    """
+
+    def __init__(self, *, curves: dict[str, NDArray[Any]], linear_error: float, chosen: int | None = None) -> None:
+        self.curves = curves
+        self.linear_error = linear_error
+        self.chosen = chosen
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: "FeatureInductionClassifier",
+        X: TableLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot the training error, the hold-out's curves where there was one, and the error on (X, y).
+
+        Parameters
+        ----------
+        estimator : FeatureInductionClassifier
+            Fitted, two classes for the training and hold-out curves.
+        X, y : array-like, default=None
+            Rows to test on.
+        {ax}
+
+        Returns
+        -------
+        display : InductionDisplay
+            The picture with its data.
+        """
+        curves = {}
+        errors = estimator.staged_errors_
+        if isinstance(errors, np.ndarray):
+            curves["training"] = errors
+        for choice in estimator.choices_[:1]:
+            for curve in choice["curves"] if choice else []:
+                depth = "no limit" if curve["depth"] is None else f"depth {curve['depth']}"
+                curves[f"held out, {depth}"] = np.array(curve["errors"])
+        if X is not None:
+            y = np.asarray(y)
+            curves["test"] = np.array([np.mean(labels != y) for labels in estimator.staged_predict(X)])
+        if not curves:
+            raise ValueError("with more than two classes give X and y: the curves of the classes are not one curve")
+        last = list(curves.values())[-1]
+        display = cls(curves=curves, linear_error=float(last[0]), chosen=int(np.max(estimator.n_induced_)))
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw.
+        **kwargs
+            For the lines.
+
+        Returns
+        -------
+        display : InductionDisplay
+            With ``ax_`` and ``lines_``.
+        """
+        ax = axes(ax)
+        self.lines_: list[Any] = []
+        for name, errors in self.curves.items():
+            self.lines_ += ax.plot(np.arange(len(errors)), 100 * np.asarray(errors), label=name, **kwargs)
+        ax.axhline(100 * self.linear_error, color="0.5", linestyle="--", label=f"linear, {100 * self.linear_error:.1f} %")
+        if self.chosen is not None:
+            ax.axvline(self.chosen, color="0.8", linewidth=1, zorder=0)
+        ax.set_xlabel("induced features")
+        ax.set_ylabel("error in %")
+        ax.set_ylim(bottom=0)
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@document
+class RulesDisplay:
+    """The weightiest rules as bars: what each adds to the decision where it holds.
+
+    Parameters
+    ----------
+    rules : list of dict
+        As in ``rules_``, the weightiest first.
+
+    Examples
+    --------
+    >>> from boulevard import FeatureInductionClassifier
+    >>> from boulevard.datasets import make_checkerboard
+    >>> from boulevard.plot import RulesDisplay
+    >>> X, y = make_checkerboard(200, cells=2)
+    >>> clf = FeatureInductionClassifier(n_induced=5, max_depth=3).fit(X, y)
+    >>> display = RulesDisplay.from_estimator(clf)  # doctest: +SKIP
+    """
+
+    def __init__(self, *, rules: list[dict[str, Any]]) -> None:
+        self.rules = rules
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: "FeatureInductionClassifier", *, max_rules: int = 10, ax: "Axes | None" = None, **kwargs: Any
+    ) -> Self:
+        """Plot the weightiest rules of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : FeatureInductionClassifier or FeatureInducer
+            Fitted.
+        max_rules : int, default=10
+            Rules to show.
+        {ax}
+
+        Returns
+        -------
+        display : RulesDisplay
+            The picture with its data.
+        """
+        return cls(rules=estimator.rules_[:max_rules]).plot(ax=ax, **kwargs)
+
+    def plot(self, *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw.
+        **kwargs
+            For the bars.
+
+        Returns
+        -------
+        display : RulesDisplay
+            With ``ax_`` and ``bars_``.
+        """
+        ax = axes(ax)
+        places = np.arange(len(self.rules))[::-1]
+        adds = [rule["adds"] for rule in self.rules]
+        colors = ["C0" if value > 0 else "C1" for value in adds]
+        self.bars_ = ax.barh(places, adds, color=colors, **kwargs)
+        ax.set_yticks(places, [rule["text"] for rule in self.rules], fontsize="small")
+        ax.axvline(0, color="0.3", linewidth=0.8)
+        ax.set_xlabel("added to the decision where the rule holds")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,207 @@
+"""What the kernel machines share: kernels, training tables, and the attributes of a fitted machine."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import _num_samples, check_consistent_length
+
+from .. import _core
+from .._base import NativeEstimator
+from .._kernels import KERNELS, describe_kernel, kernel_parameters
+from .._limits import SHARED_LIMITS
+from .._typing import Floats, Parts, Table
+from ..exceptions import DataError, ParameterError
+
+#: What kernels may have as parameters, by class.
+KERNEL_LIMITS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(KERNELS), callable],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+}
+MACHINE_LIMITS: dict[str, list[Any]] = {
+    **KERNEL_LIMITS,
+    "tol": [Interval(Real, 0.0, None, closed="neither")],
+    "shrinking": ["boolean"],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+    "max_iter": [Interval(Integral, -1, None, closed="left")],
+    **SHARED_LIMITS,
+}
+C_LIMITS = {"C": [Interval(Real, 0.0, None, closed="right")]}
+NU_LIMITS = {"nu": [Interval(Real, 0.0, 1.0, closed="right")]}
+EPSILON_LIMITS = {"epsilon": [Interval(Real, 0.0, None, closed="left")]}
+NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be preprocessed."
+# Stands for an infinite C: no sum of squares of it overflows.
+HUGE = 1e100
+
+
+def steps_of(limit: int | None) -> int:
+    """``max_iter`` from a file."""
+    return -1 if limit is None else limit
+
+
+class KernelEstimator(NativeEstimator):
+    """One kernel machine, or several over the same rows, with the attributes of scikit-learn's."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    # ------------------------------------------------------------ parameters for the native part
+
+    def _kernel(self) -> Parts:
+        if callable(self.kernel):
+            return {"type": "precomputed"}
+        return describe_kernel(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
+
+    def _solver(self) -> Parts:
+        return {
+            "tolerance": float(self.tol),
+            "cache_megabytes": float(self.cache_size),
+            "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
+            "shrinking": bool(self.shrinking),
+            # These classes stand in for LIBSVM's: its answers to many digits, where digits can be seen.
+            "libsvm_rounding": True,
+        }
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        solver = given["solver"]
+        return {
+            **kernel_parameters(given["kernel"]),
+            "tol": solver["tolerance"],
+            "cache_size": solver["cache_megabytes"],
+            "max_iter": steps_of(solver["max_iterations"]),
+            "shrinking": solver["shrinking"],
+        }
+
+    # ------------------------------------------------------------ input
+
+    def _read_training(self, X: Any, y: Any, needs_y: bool = True) -> tuple[Any, Any]:
+        """Training table and targets; for a kernel function, the kernel matrix instead of X (which is kept as ``X_fit_``)."""
+        if needs_y and y is None:
+            self._read_anything(X, y, reset=True, needs_y=True)  # says that y is missing
+        kernel = self.kernel
+        self.__dict__.pop("X_fit_", None)
+        # scikit-learn makes sparse attributes of the kind that it was given.
+        self._sparse_array = isinstance(X, sp.sparray)
+        if callable(kernel):
+            if needs_y:
+                check_consistent_length(X, y)
+            self.X_fit_ = X
+            self.shape_fit_ = X.shape if hasattr(X, "shape") else (_num_samples(X),)
+            K = self._kernel_matrix(X)
+            if K.shape[0] != K.shape[1]:
+                raise ValueError("X.shape[0] should be equal to X.shape[1]")
+            self._sparse = False
+            return K, y
+        if kernel == "precomputed" and sp.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported.")
+        X, y = self._read(X, y, reset=True, needs_y=needs_y)
+        if kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
+        self.shape_fit_ = X.shape
+        self._sparse = sp.issparse(X)
+        return X, y
+
+    def _kernel_matrix(self, X: Any) -> Floats:
+        K = self.kernel(X, self.X_fit_)
+        if sp.issparse(K):
+            K = K.toarray()
+        return np.require(np.asarray(K, dtype=np.float64), requirements=["C", "A"])
+
+    def _read_new(self, X: Any) -> Table:
+        """A table to judge."""
+        self._need_model()
+        if callable(self.kernel):
+            K = self._kernel_matrix(X)
+            self._check_width(K.shape[-1] if K.ndim == 2 else None, K.shape[-1])
+            return K
+        if self.kernel == "precomputed" and not sp.issparse(X) and np.ndim(X) == 2:
+            self._check_width(np.shape(X)[1], np.shape(X)[1])
+        return super()._read_new(X)
+
+    def _check_width(self, columns: int | None, shown: int) -> None:
+        if columns != self.shape_fit_[0]:
+            raise ValueError(f"X.shape[1] = {shown} should be equal to {self.shape_fit_[0]}, the number of samples at training time")
+
+    # ------------------------------------------------------------ fitting
+
+    def _fit_machine(
+        self,
+        parameters: Parts,
+        X: Any,
+        y: Any,
+        names: list[str] | None,
+        weights: Any,
+        original: tuple[Any, Any],
+        training: tuple[Any, ...] | None = None,
+    ) -> None:
+        """Fits with the parameters that all kernel machines have and these, and sets the fitted attributes."""
+        parameters.update(kernel=self._kernel(), solver=self._solver())
+        try:
+            parts, raised = self._run(parameters, X, y, names, weights, original, training)
+        except ParameterError as error:
+            if error.name == "nu":
+                raise ParameterError(f"specified nu is infeasible: {error}", "nu") from None
+            raise
+        except DataError as error:
+            if error.is_overflow:
+                raise DataError(f"{NOT_FINITE} ({error})") from None
+            raise
+        self._take(parts)
+        self._end(parts, raised)
+
+    def _take(self, parts: Parts) -> None:
+        self.support_ = parts["support"]
+        vectors, coefficients = parts["vectors"], parts["coefficients"]
+        if type(vectors) is tuple:
+            vectors, coefficients = self._sparse_parts(vectors, coefficients)
+        elif vectors.shape[1] == 0:
+            vectors = np.empty((0, 0))
+        self.support_vectors_ = vectors
+        self.dual_coef_ = coefficients
+        self.intercept_ = parts["intercepts"]
+        self.n_support_ = parts["counts"]
+        self.n_iter_ = parts["iterations"]
+        self._gamma = parts["gamma"] if parts["gamma"] is not None else 0.0
+        if not math.isfinite(parts["objective"]):
+            raise DataError(NOT_FINITE)
+
+    def _sparse_parts(self, vectors: tuple[Any, ...], coefficients: Floats) -> tuple[Any, Any]:
+        make = sp.csr_array if self.__dict__.get("_sparse_array") else sp.csr_matrix
+        indptr, indices, data, features = vectors
+        rows, columns = coefficients.shape
+        if not columns:
+            dual = make((rows, 0))
+        else:
+            # scikit-learn stores every coefficient of a sparse machine, zeros too.
+            places = np.tile(np.arange(columns, dtype=np.int32), rows)
+            ends = np.arange(0, rows * columns + 1, columns, dtype=np.int32)[: rows + 1]
+            dual = make((coefficients.ravel(), places, ends), shape=(rows, columns))
+        return make((data, indices, indptr), shape=(len(indptr) - 1, features)), dual
+
+    def _prepare(self, model: _core.Model, parts: Parts) -> None:
+        super()._prepare(model, parts)
+        self.shape_fit_ = (parts["rows"], parts["features"])
+        self._sparse = type(parts.get("vectors")) is tuple
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, with ``kernel="linear"`` only: ndarray of shape (n_machines, n_features)."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        self._need_model()
+        coef = self._linear_weights()
+        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def _linear_weights(self) -> Any:
+        return safe_sparse_dot(self.dual_coef_, self.support_vectors_)

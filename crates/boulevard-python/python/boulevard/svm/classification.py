@@ -1,0 +1,350 @@
+"""The classifiers of ``sklearn.svm`` on boulevard's solver."""
+
+import json
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .. import _core
+from .._base import fitting
+from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
+from .._docs import document
+from .._files import loads
+from .._limits import seed_of
+from .._typing import ClassWeight, Floats, Gamma, KernelFunction, Labels, Parts, RandomState, TableLike
+from ._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
+
+__all__ = ["SVC", "NuSVC"]
+
+CLASSIFIER_LIMITS: dict[str, list[Any]] = {
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+    "break_ties": ["boolean"],
+    "calibrate": ["boolean"],
+}
+
+
+@document
+class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
+    """Classifiers of one kernel machine per pair of classes."""
+
+    _kind = "svc"
+    _target_kinds = "biufU"
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        {training_or_kernel}
+        {labels}
+        {sample_weight}
+
+        {self}
+        """
+        self._check_parameters()
+        original = (X, y)
+        X, y = self._read_training(X, y)
+        labels, codes = self._encode(y, original)
+        weights = read_weights(sample_weight, X)
+        self._check_classes_left(codes, weights)
+        self.class_weight_, class_weight = self._class_weights(labels, weights)
+        parameters = self._learner(class_weight)
+        self._fit_machine(parameters, X, codes, class_names(self.classes_), weights, original, (X, codes, weights))
+        return self
+
+    def _learner(self, class_weight: Any) -> Parts:
+        """The native learner's parameters, kernel and solver apart."""
+        return {
+            "penalty": self._penalty(),
+            "class_weight": class_weight,
+            "calibrate": bool(self.calibrate),
+            "seed": seed_of(self.random_state),
+        }
+
+    def _penalty(self) -> Parts:
+        raise NotImplementedError
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {
+            **super()._constructor(given),
+            "class_weight": given_weights(given["class_weight"]),
+            "calibrate": given["calibrate"],
+            "random_state": given["seed"],
+        }
+
+    def _prepare(self, model: _core.Model, parts: Parts) -> None:
+        super()._prepare(model, parts)
+        self.class_weight_ = self._given_factors()
+
+    def _take(self, parts: Parts) -> None:
+        super()._take(parts)
+        if len(self.classes_) == 2:
+            # The native machine is positive for the first class, scikit-learn's attributes for the second.
+            self.intercept_ = -self.intercept_
+            self.dual_coef_ = -self.dual_coef_
+
+    def decision_function(self, X: TableLike) -> Floats:
+        """Evaluate the decision function.
+
+        Parameters
+        ----------
+        {samples_or_kernel}
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Two classes: one value, positive for ``classes_[1]``. More: one column per class (``"ovr"``: votes plus a confidence that
+            breaks ties; the largest is the prediction) or per pair of classes (``"ovo"``, positive for the first).
+        """
+        self._need_model()
+        pairs = self.decision_function_shape == "ovo" and len(self.classes_) > 2
+        values: Floats = self._judge("raw" if pairs else "decisions", X)
+        return values.ravel() if len(self.classes_) == 2 else values
+
+    def predict(self, X: TableLike) -> Labels:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        {samples_or_kernel}
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The class with the most votes of the pairwise machines; ties go to the larger sum of confidences.
+        """
+        self._need_model()
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self.classes_.take(self._judge("codes", X))
+
+    @property
+    def probA_(self) -> Floats:
+        """Slopes of the fitted sigmoids, one per pair of classes; empty before probabilities are fitted."""
+        return self._sigmoids(0)
+
+    @property
+    def probB_(self) -> Floats:
+        """Shifts of the fitted sigmoids, one per pair of classes; empty before probabilities are fitted."""
+        return self._sigmoids(1)
+
+    def _sigmoids(self, which: int) -> Floats:
+        self._need_model()
+        sigmoids = self._native.sigmoids
+        return np.empty(0) if sigmoids is None else sigmoids[which]
+
+    def _linear_weights(self) -> Any:
+        dual, vectors = self.dual_coef_, self.support_vectors_
+        if dual.shape[0] == 1 or dual.shape[0] == len(self.classes_):
+            # One machine, or one per class against the rest (a point of a front).
+            return safe_sparse_dot(dual, vectors)
+        if sp.issparse(dual):
+            dual = dual.toarray()
+        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        part = [slice(ends[i], ends[i + 1]) for i in range(len(self.classes_))]
+        rows = [
+            dual[j - 1, part[i]] @ vectors[part[i]] + dual[i, part[j]] @ vectors[part[j]]
+            for i in range(len(part))
+            for j in range(i + 1, len(part))
+        ]
+        coef = np.vstack([np.asarray(row).ravel() for row in rows])
+        if sp.issparse(vectors):
+            return (sp.csr_array if isinstance(vectors, sp.sparray) else sp.csr_matrix)(coef)
+        return coef
+
+
+@loads("svc")
+@document
+class SVC(KernelClassifier):
+    """C-support vector classification.
+
+    Maximizes the margin between classes and pays ``C`` for every unit by which a sample is short of it; more than two classes are told
+    apart pair by pair. Same parameters, defaults and attributes as :class:`sklearn.svm.SVC`, without ``probability``:
+    ``predict_proba`` always exists.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of one unit of slack. Smaller values regularize more.
+    {kernel}
+    {solver}
+    {classifier}
+    {shared}
+
+    Attributes
+    ----------
+    {classifier_attributes}
+    {support_attributes}
+    {fit_attributes}
+
+    See Also
+    --------
+    NuSVC : The same with a bound on the share of margin errors instead of a price.
+    SVR : Regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boulevard import SVC
+    >>> X = np.array([[-1, -1], [-2, -1], [1, 1], [2, 1]])
+    >>> y = np.array([1, 1, 2, 2])
+    >>> clf = SVC(gamma="auto").fit(X, y)
+    >>> clf.predict([[-0.8, -1]])
+    array([1])
+    >>> bool(clf.dual_gap_ < 1e-3)
+    True
+    """
+
+    _parameter_constraints = {**C_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS}
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.calibrate = calibrate
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+
+    def _penalty(self) -> Parts:
+        return {"c": min(float(self.C), HUGE)}
+
+    @classmethod
+    def _fits(cls, model: _core.Model) -> bool:
+        return "c" in json.loads(model.parameters)["penalty"]
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {**super()._constructor(given), "C": given["penalty"]["c"]}
+
+
+@loads("svc")
+@document
+class NuSVC(KernelClassifier):
+    """Nu-support vector classification.
+
+    As :class:`SVC`, but ``nu`` bounds the share of margin errors from above and the share of support vectors from below.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Above 0 and at most 1; what is feasible depends on the class sizes.
+    {kernel}
+    {solver}
+    {classifier}
+    {shared}
+
+    Attributes
+    ----------
+    {classifier_attributes}
+    {support_attributes}
+    {fit_attributes}
+
+    See Also
+    --------
+    SVC : The same with a price for errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boulevard import NuSVC
+    >>> X = np.array([[-1, -1], [-2, -1], [1, 1], [2, 1]])
+    >>> y = np.array(["left", "left", "right", "right"])
+    >>> NuSVC(gamma="auto").fit(X, y).predict([[-0.8, -1]])
+    array(['left'], dtype='<U5')
+    """
+
+    _parameter_constraints = {**NU_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS}
+    _one_class_left = "specified nu is infeasible: all samples with positive weights belong to the same class."
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: str | KernelFunction = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.calibrate = calibrate
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+
+    def _penalty(self) -> Parts:
+        return {"nu": float(self.nu)}
+
+    @classmethod
+    def _fits(cls, model: _core.Model) -> bool:
+        return "nu" in json.loads(model.parameters)["penalty"]
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {**super()._constructor(given), "nu": given["penalty"]["nu"]}

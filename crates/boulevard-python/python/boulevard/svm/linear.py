@@ -1,0 +1,377 @@
+"""The linear machines of ``sklearn.svm`` on boulevard's solvers."""
+
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._base import NativeEstimator, fitting
+from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
+from .._docs import document
+from .._files import loads
+from .._limits import SHARED_LIMITS, seed_of
+from .._typing import ClassWeight, Floats, Labels, Parts, RandomState, TableLike
+from ._kernel_machine import HUGE
+from .regression import read_numbers
+
+__all__ = ["LinearSVC", "LinearSVR"]
+
+_LIMITS: dict[str, list[Any]] = {
+    "tol": [Interval(Real, 0.0, None, closed="neither")],
+    "C": [Interval(Real, 0.0, None, closed="neither")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [None, Interval(Real, 0.0, None, closed="neither")],
+    "dual": ["boolean", StrOptions({"auto"})],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    **SHARED_LIMITS,
+}
+
+
+class LinearEstimator(NativeEstimator):
+    """What both classes share."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _shared(self) -> Parts:
+        """Parameters of the native learner that both classes have."""
+        bias: Any = "none"
+        if self.fit_intercept:
+            bias = "free" if self.intercept_scaling is None else {"column": float(self.intercept_scaling)}
+        return {"c": min(float(self.C), HUGE), "bias": bias, "tolerance": float(self.tol)}
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        bias = given["bias"]
+        return {
+            "C": given["c"],
+            "tol": given["tolerance"],
+            "fit_intercept": bias != "none",
+            "intercept_scaling": bias["column"] if isinstance(bias, dict) else None,
+        }
+
+    def _take(self, parts: Parts) -> None:
+        self.coef_ = parts["weights"]
+        self.intercept_ = parts["intercepts"] if self.fit_intercept else 0.0
+        self.n_iter_ = int(parts["iterations"])
+
+    def _limit(self) -> tuple[str, str]:
+        return "the gap no longer falls", "lower C"
+
+
+@loads("linear_svc")
+@document
+class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
+    """Linear support vector classification for many rows or many columns.
+
+    Same parameters and attributes as :class:`sklearn.svm.LinearSVC`, with two differences. The intercept is not regularised unless
+    ``intercept_scaling`` is given, so ``LinearSVC(loss="hinge")`` is the machine of ``SVC(kernel="linear")``. And it converges: the
+    algorithm follows from the shape of the table, the fit stops on the relative duality gap, and neither unscaled columns nor a large
+    ``C`` need more iterations.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2"}, default="l2"
+        What keeps the weights small; "l1" makes many of them zero and goes with the squared hinge.
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        What errors cost.
+    dual : "auto" or bool, default="auto"
+        Accepted for compatibility; the algorithm is chosen by the table's shape.
+    tol : float, default=1e-4
+        The relative duality gap to reach.
+    C : float, default=1.0
+        The price of one unit of loss.
+    multi_class : {"ovr"}, default="ovr"
+        More than two classes: one machine per class against the rest.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    intercept_scaling : float, default=None
+        None leaves the intercept free; a number regularises it as the weight of a constant column of that value (LIBLINEAR's way).
+    {class_weight}
+    max_iter : int, default=1000
+        Accepted for compatibility; fits end by their certificate. ``max_time`` limits them.
+    calibrate : bool, default=False
+        Whether to fit probabilities with the model; otherwise that happens when ``predict_proba`` is first called.
+    {shared}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constants of the decision function.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_iter_ : int
+        Steps of the solver, over all classes.
+    {fit_attributes}
+
+    See Also
+    --------
+    SVC : Kernel machines.
+    LinearSVR : The same for regression.
+
+    Examples
+    --------
+    >>> from boulevard import LinearSVC
+    >>> LinearSVC().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]).predict([[0.5], [3.5]])
+    array([0, 1])
+    """
+
+    _kind = "linear_svc"
+    _target_kinds = "biufU"
+    _parameter_constraints = {
+        **_LIMITS,
+        "penalty": [StrOptions({"l1", "l2"})],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "multi_class": [StrOptions({"ovr"})],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+        "calibrate": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        penalty: Literal["l1", "l2"] = "l2",
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
+        *,
+        dual: bool | Literal["auto"] = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: Literal["ovr"] = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        calibrate: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.calibrate = calibrate
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        {training}
+        {labels}
+        {sample_weight}
+
+        {self}
+        """
+        self._check_parameters()
+        if self.penalty == "l1" and self.loss == "hinge":
+            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use loss='squared_hinge'")
+        original = (X, y)
+        X, y = self._read_training(X, y)
+        labels, codes = self._encode(y, original)
+        weights = read_weights(sample_weight, X)
+        self._check_classes_left(codes, weights)
+        parameters = {
+            **self._shared(),
+            "loss": "absolute" if self.loss == "hinge" else "squared",
+            "regulariser": self.penalty,
+            "class_weight": self._class_weights(labels, weights)[1],
+            "calibrate": bool(self.calibrate),
+            "seed": seed_of(self.random_state),
+        }
+        parts, raised = self._run(parameters, X, codes, class_names(self.classes_), weights, original, (X, codes, weights))
+        self._take(parts)
+        self._end(parts, raised)
+        return self
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        return {
+            **super()._constructor(given),
+            "loss": "hinge" if given["loss"] == "absolute" else "squared_hinge",
+            "penalty": given["regulariser"],
+            "class_weight": given_weights(given["class_weight"]),
+            "calibrate": given["calibrate"],
+            "random_state": given["seed"],
+        }
+
+    def decision_function(self, X: TableLike) -> Floats:
+        """Evaluate the decision function.
+
+        Parameters
+        ----------
+        {samples}
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: one value, positive for ``classes_[1]``; more: one column per class, the largest of which is the prediction.
+        """
+        values: Floats = self._judge("decisions", X)
+        return values.ravel() if len(self.classes_) == 2 else values
+
+    def predict(self, X: TableLike) -> Labels:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        {samples}
+
+        {predicted_labels}
+        """
+        values = self.decision_function(X)
+        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_.take(codes)
+
+
+@loads("linear_svr")
+@document
+class LinearSVR(RegressorMixin, LinearEstimator):
+    """Linear support vector regression for many rows or many columns.
+
+    Same parameters and attributes as :class:`sklearn.svm.LinearSVR`; the intercept is not regularised unless ``intercept_scaling`` is
+    given, and fits end by their certificate.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Errors up to this size cost nothing.
+    tol : float, default=1e-4
+        The relative duality gap to reach.
+    C : float, default=1.0
+        The price of one unit of loss.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        What errors cost.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    intercept_scaling : float, default=None
+        None leaves the intercept free; a number regularises it as the weight of a constant column of that value (LIBLINEAR's way).
+    dual : "auto" or bool, default="auto"
+        Accepted for compatibility; the algorithm is chosen by the table's shape.
+    max_iter : int, default=1000
+        Accepted for compatibility; fits end by their certificate. ``max_time`` limits them.
+    {shared}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features.
+    intercept_ : ndarray of shape (1,)
+        Constant of the prediction.
+    n_iter_ : int
+        Steps of the solver.
+    {fit_attributes}
+
+    See Also
+    --------
+    SVR : Kernel machines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boulevard import LinearSVR
+    >>> X = np.linspace(0, 1, 20).reshape(-1, 1)
+    >>> LinearSVR(C=100).fit(X, 2 * X.ravel() + 1).predict([[0.5]]).round(3)
+    array([2.])
+    """
+
+    _kind = "linear_svr"
+    _parameter_constraints = {
+        **_LIMITS,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        dual: bool | Literal["auto"] = "auto",
+        verbose: int = 0,
+        random_state: RandomState = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.memory_limit = memory_limit
+
+    @fitting
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        {training}
+        {numbers}
+        {sample_weight}
+
+        {self}
+        """
+        self._check_parameters()
+        original = (X, y)
+        X, y = self._read_training(X, y)
+        weights = read_weights(sample_weight, X)
+        loss = "absolute" if self.loss == "epsilon_insensitive" else "squared"
+        parameters = {**self._shared(), "loss": loss, "epsilon": float(self.epsilon)}
+        parts, raised = self._run(parameters, X, read_numbers(y), None, weights, original)
+        self._take(parts)
+        self._end(parts, raised)
+        return self
+
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        loss = "epsilon_insensitive" if given["loss"] == "absolute" else "squared_epsilon_insensitive"
+        return {**super()._constructor(given), "loss": loss, "epsilon": given["epsilon"]}
+
+    def _take(self, parts: Parts) -> None:
+        super()._take(parts)
+        self.coef_ = self.coef_.ravel()
+
+    def predict(self, X: TableLike) -> Floats:
+        """Predict target values.
+
+        Parameters
+        ----------
+        {samples}
+
+        {predicted_numbers}
+        """
+        values: Floats = self._judge("decisions", X)
+        return values.ravel()

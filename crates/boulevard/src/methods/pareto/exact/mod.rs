@@ -1,0 +1,5 @@
+//! The exact front: every slot solved to a certified gap, on the kernel matrix with the labels' signs in it.
+
+mod face;
+pub(super) mod signed;
+pub(super) mod slots;

@@ -1,0 +1,378 @@
+//! The exact front: one slot per target sum, each solved to a certified KKT gap.
+//!
+//! ```text
+//! q(s) = min  alpha' Q alpha    subject to   sum alpha = s,   0 <= alpha <= 1          (no intercept)
+//!                               or sum over each class = s / 2                        (with intercept)
+//! ```
+//! The sums are swept downwards from the largest, where the solution is known (all ones). Along the front `alpha` is piecewise linear
+//! in `s`: the next start goes on in the direction of the last step, cut at the box. Its gradient needs the rows of the samples that
+//! moved, which are the free ones. What is left to do are the samples that change sides.
+//!
+//! It is the epsilon-constraint form of the two objectives, so it also reaches the parts of a front that no weighted sum reaches
+//! (kernels that are not positive semi-definite); there every slot is a local minimum, and `restart.rs` looks for better ones.
+
+use super::super::point::facts;
+use super::face;
+use crate::error::Result;
+use crate::observe::{Context, Progress, StopReason};
+use crate::solver::{DualProblem, Equality, KernelSource, Options, Solver};
+
+/// Attempts to reach the relative tolerance: its scale is known only afterwards.
+const ATTEMPTS: usize = 6;
+
+/// `q` per unit of sum, relative to the kernel's largest value, that cannot be told from zero: gradients are known to about 1e-14,
+/// and a point whose gap cannot be seen is not certified.
+const VANISHED: f64 = 2e-10;
+/// Newton steps in a row without a gain after which pair steps go on alone.
+const PATIENCE: usize = 8;
+/// Slots after which the gradient is computed anew: followed from slot to slot, its rounding adds up.
+const REFRESH: usize = 25;
+
+/// Parts in which a sum is taken away from samples at their bounds: gradients change as it goes.
+const DRAIN_PARTS: usize = 4;
+
+/// What all slots of one machine share.
+pub(in super::super) struct SlotTask<'a> {
+    pub source: &'a dyn KernelSource,
+    pub signs: &'a [f64],
+    /// Whether each class keeps half of the sum.
+    pub balanced: bool,
+    /// Relative KKT gap to reach.
+    pub tolerance: f64,
+    /// Steps per slot at most.
+    pub max_iterations: u64,
+    /// Asked whether to go on.
+    pub context: Context<'a>,
+}
+
+/// A solved slot.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Slot {
+    pub alpha: Vec<f64>,
+    pub gradient: Vec<f64>,
+    pub quadratic: f64,
+    pub iterations: u64,
+    pub stop: StopReason,
+}
+
+impl<'a> SlotTask<'a> {
+    /// The largest sum there is.
+    pub(in super::super) fn largest(&self) -> f64 {
+        let plus = self.signs.iter().filter(|&&y| y > 0.0).count();
+        (if self.balanced { 2 * plus.min(self.signs.len() - plus) } else { self.signs.len() }) as f64
+    }
+
+    /// A solver that keeps its kernel rows from slot to slot.
+    pub(in super::super) fn solver<'s>(&'s self, cache: Option<usize>, context: &Context<'s>) -> Result<Solver<'s>> {
+        Solver::new(self.source, cache, context)
+    }
+
+    /// Descends from `start`, which must be feasible for its own sum; `gradient` is `Q start` where that is known.
+    ///
+    /// Newton steps on the face of free samples and a few pair steps, which say which samples are free, take turns until the gap is small
+    /// enough. Without a factor (too many free samples, an indefinite kernel) pair steps do it alone.
+    pub(in super::super) fn descend(&self, solver: &mut Solver<'_>, start: Vec<f64>, gradient: Option<Vec<f64>>) -> Result<Slot> {
+        self.descend_with(solver, start, gradient, &mut None)
+    }
+
+    /// [`SlotTask::descend`] with the factor of a neighboring slot's free samples, which is left for the next.
+    fn descend_with(
+        &self,
+        solver: &mut Solver<'_>,
+        start: Vec<f64>,
+        gradient: Option<Vec<f64>>,
+        kept: &mut Option<face::Face>,
+    ) -> Result<Slot> {
+        let n = start.len();
+        let (linear, lower, upper) = (vec![0.0; n], vec![0.0; n], vec![1.0; n]);
+        let second: Vec<bool> = self.signs.iter().map(|&y| y < 0.0).collect();
+        let equality = if self.balanced { Equality::TwoSums(&second) } else { Equality::Sum };
+        let sides: Vec<u8> = (0..n).map(|i| self.side(i) as u8).collect();
+        let largest = solver.largest_diagonal();
+        let floor = 1e-14 * largest * start.iter().sum::<f64>().min(1.0);
+        let (mut alpha, mut known, mut iterations) = (start, gradient, 0);
+        let mut aim = self.tolerance;
+        // Whether Newton steps are any good here, and how often in a row they were not.
+        let (mut faces, mut idle, mut failures) = (true, 0, 0);
+        loop {
+            if let Some(gradient) = &mut known
+                && faces
+            {
+                let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides };
+                match face::descend(self.source.double()?, largest, &mut point, kept, &|| self.stopped().is_some()) {
+                    face::FaceStep::Gained => idle = 0,
+                    face::FaceStep::Best => idle += 1,
+                    face::FaceStep::NoFactor => faces = false,
+                }
+                faces &= idle < PATIENCE;
+            }
+            let mut options = Options { tolerance: 1e-3 * largest, max_iterations: None, shrinking: false, polish: false };
+            let mut budget = self.max_iterations.saturating_sub(iterations);
+            if let Some(gradient) = &known {
+                let found = facts(&alpha, gradient, self.signs, self.balanced);
+                if found.gap <= self.tolerance || found.violation <= floor {
+                    return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
+                }
+                if let Some(reason) = self.stopped() {
+                    return Ok(self.slot(alpha, known, iterations, reason));
+                }
+                options.tolerance = (aim * found.violation / found.gap).max(floor);
+                options.polish = true;
+                if faces {
+                    budget = budget.min(20 + 2 * self.violators(&alpha, gradient, found.lambda, found.bias, options.tolerance));
+                }
+            }
+            let unlimited = budget == self.max_iterations.saturating_sub(iterations);
+            options.max_iterations = Some(budget);
+            let problem = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality, start: Some(&alpha) };
+            let first = known.is_none();
+            let solution = solver.solve_from(&problem, known.take(), &options)?;
+            iterations += solution.iterations;
+            (alpha, known) = (solution.coefficients, Some(solution.gradient));
+            match solution.stop {
+                StopReason::Converged if !first => {
+                    // The gradient's scale may have fallen on the way; otherwise the next look at the gap ends it.
+                    aim *= 0.5;
+                    failures += 1;
+                    if failures > ATTEMPTS {
+                        return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
+                    }
+                }
+                StopReason::MaxIterations if !unlimited => {}
+                StopReason::Converged => {}
+                stop => {
+                    if first {
+                        // The solver may have been stopped before it had a gradient.
+                        known = Some(self.product(&alpha)?);
+                    }
+                    return Ok(self.slot(alpha, known, iterations, stop));
+                }
+            }
+        }
+    }
+
+    /// Why to stop, if so. Without a total: the count of slots is told elsewhere.
+    fn stopped(&self) -> Option<StopReason> {
+        self.context.check(&Progress { stage: "front", done: 0, total: None, violation: None, tolerance: None })
+    }
+
+    /// `Q alpha`, computed anew.
+    fn product(&self, alpha: &[f64]) -> Result<Vec<f64>> {
+        Ok(self.source.double()?.product(alpha))
+    }
+
+    fn slot(&self, alpha: Vec<f64>, gradient: Option<Vec<f64>>, iterations: u64, stop: StopReason) -> Slot {
+        let gradient = gradient.unwrap_or_default();
+        let quadratic = alpha.iter().zip(&gradient).map(|(a, g)| a * g).sum();
+        Slot { alpha, gradient, quadratic, iterations, stop }
+    }
+
+    /// Samples at a bound that want to leave it.
+    fn violators(&self, alpha: &[f64], gradient: &[f64], lambda: f64, bias: f64, tolerance: f64) -> u64 {
+        let wants = |i: usize| {
+            // With an intercept each class has its own multiplier.
+            let rest = gradient[i] - if self.balanced { lambda - self.signs[i] * bias } else { lambda };
+            (alpha[i] <= 0.0 && rest < -tolerance) || (alpha[i] >= 1.0 && rest > tolerance)
+        };
+        (0..alpha.len()).filter(|&i| wants(i)).count() as u64
+    }
+
+    /// Solves `points` slots, by rising sum. Fewer come back if the work was stopped, but at least one.
+    ///
+    /// Sums are equally spaced. Where the kernel is rich enough for `q` to vanish (up to rounding) at some sum, it vanishes at all smaller
+    /// ones, which are then no better in anything: the slots meant for them halve the steps above instead, from the small end on, where
+    /// the equivalent C changes fastest.
+    pub(in super::super) fn sweep(&self, points: usize, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+        let mut solver = self.solver(cache, context)?;
+        let (n, largest) = (self.signs.len(), self.largest());
+        let spacing = largest / points as f64;
+        let mut slots: Vec<Slot> = Vec::with_capacity(points);
+        let (mut stopped, mut kept) = (false, None);
+        for k in 0..points {
+            let sum = spacing * (points - k) as f64;
+            let (start, gradient) = match slots.as_slice() {
+                [] => (self.fill(&vec![1.0; n], sum), None),
+                [.., last] if k % REFRESH == 0 => {
+                    let start = self.drain(last, sum)?.0;
+                    let gradient = self.product(&start)?;
+                    (start, Some(gradient))
+                }
+                [.., before, last] => self.extrapolate(before, last, sum)?,
+                [last] => {
+                    let factor = sum / (spacing * (points - k + 1) as f64);
+                    let scale = |values: &[f64]| values.iter().map(|v| v * factor).collect::<Vec<_>>();
+                    (scale(&last.alpha), Some(scale(&last.gradient)))
+                }
+            };
+            slots.push(self.descend_with(&mut solver, start, gradient, &mut kept)?);
+            let last = slots.last_mut().expect("just pushed");
+            if self.ended(last, k, points, context) {
+                stopped = true;
+                break;
+            }
+            if self.vanished(last, sum, &solver) && k > 0 {
+                slots.pop();
+                break;
+            }
+        }
+        slots.reverse();
+        let (mut below, missing) = (0, points - slots.len());
+        for extra in 0..if stopped { 0 } else { missing } {
+            // Halves the interval above `below`, then goes on to the next one; at the top it starts again.
+            if below + 2 >= slots.len() {
+                below = 0;
+            }
+            if slots.len() < 3 {
+                break;
+            }
+            let at = |slot: &Slot| slot.alpha.iter().sum::<f64>();
+            let sum = 0.5 * (at(&slots[below]) + at(&slots[below + 1]));
+            let (start, gradient) = self.extrapolate(&slots[below + 2], &slots[below + 1], sum)?;
+            let mut slot = self.descend_with(&mut solver, start, gradient, &mut kept)?;
+            let ended = self.ended(&mut slot, points - missing + extra, points, context);
+            slots.insert(below + 1, slot);
+            below += 2;
+            if ended {
+                break;
+            }
+        }
+        Ok(slots)
+    }
+
+    /// Whether `q` cannot be told from zero.
+    pub(in super::super) fn vanished(&self, slot: &Slot, sum: f64, solver: &Solver<'_>) -> bool {
+        slot.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal()
+    }
+
+    /// Reports progress; whether a slot was stopped, or the caller wants to stop after it.
+    fn ended(&self, slot: &mut Slot, done: usize, points: usize, context: &Context<'_>) -> bool {
+        if let Some(reason) = context.step("front", done + 1, points) {
+            slot.stop = slot.stop.worst(reason);
+        }
+        matches!(slot.stop, StopReason::TimeLimit | StopReason::Interrupted)
+    }
+
+    /// The side of a sample: 0 for all, or its class where classes keep their own sums.
+    fn sides(&self) -> usize {
+        if self.balanced { 2 } else { 1 }
+    }
+
+    fn side(&self, i: usize) -> usize {
+        usize::from(self.balanced && self.signs[i] < 0.0)
+    }
+
+    /// `alpha` scaled (each side for itself) so that its sum is `sum`, cut at the box; what does not fit goes evenly to the others.
+    pub(in super::super) fn fill(&self, alpha: &[f64], sum: f64) -> Vec<f64> {
+        let mut filled = alpha.to_vec();
+        let share = sum / self.sides() as f64;
+        for side in 0..self.sides() {
+            let mut members: Vec<usize> = (0..alpha.len()).filter(|&i| self.side(i) == side).collect();
+            // Largest first: the values that the box cuts are then a prefix.
+            members.sort_by(|&i, &j| alpha[j].total_cmp(&alpha[i]).then(i.cmp(&j)));
+            let support = members.iter().take_while(|&&i| alpha[i] > 0.0).count();
+            let mut rest: f64 = members.iter().map(|&i| alpha[i].max(0.0)).sum();
+            let mut cut = 0;
+            while cut < support && alpha[members[cut]] * (share - cut as f64) > rest {
+                rest -= alpha[members[cut]];
+                cut += 1;
+            }
+            let missing = (share - cut as f64).max(0.0);
+            let (few, many) = (cut == support, members.len() - support);
+            for (place, &i) in members.iter().enumerate() {
+                filled[i] = match place {
+                    place if place < cut => 1.0,
+                    place if place < support => (alpha[i] * missing / rest).clamp(0.0, 1.0),
+                    _ if few => (missing / many as f64).clamp(0.0, 1.0),
+                    _ => 0.0,
+                };
+            }
+        }
+        filled
+    }
+
+    /// A start for `sum` on the line through the last two solutions, and its gradient.
+    fn extrapolate(&self, before: &Slot, last: &Slot, sum: f64) -> Result<(Vec<f64>, Option<Vec<f64>>)> {
+        let n = last.alpha.len();
+        let direction: Vec<f64> = last.alpha.iter().zip(&before.alpha).map(|(a, b)| a - b).collect();
+        let at = |t: f64| last.alpha.iter().zip(&direction).map(move |(a, d)| (a + t * d).clamp(0.0, 1.0));
+        // The sum along the cut line falls, if not everywhere: bisect for a place where it is right.
+        let (mut near, mut far) = (0.0, 8.0);
+        if at(far).sum::<f64>() > sum {
+            return self.drain(last, sum);
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (near + far);
+            if at(middle).sum::<f64>() > sum { near = middle } else { far = middle }
+        }
+        let mut start: Vec<f64> = at(far).collect();
+        self.settle(&mut start, sum);
+        // Only free samples move. Extrapolating the gradient as well would be cheaper still, but differences of gradients keep every
+        // rounding error and add it once per slot.
+        let mut gradient = last.gradient.clone();
+        let (mut rows, mut steps) = (Vec::new(), Vec::new());
+        for i in (0..n).filter(|&i| start[i] != last.alpha[i]) {
+            rows.push(i);
+            steps.push(start[i] - last.alpha[i]);
+        }
+        let sums = self.source.double()?.weighted_sum(&rows, &steps, 0..n);
+        gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
+        Ok((start, Some(gradient)))
+    }
+
+    /// A start for a smaller `sum` where the line through the last two solutions leads nowhere (nearly all samples at a bound): takes from
+    /// the samples with the steepest gradients, a part of the sum at a time, and follows the gradient. All others stay at their bounds.
+    fn drain(&self, last: &Slot, sum: f64) -> Result<(Vec<f64>, Option<Vec<f64>>)> {
+        let (mut alpha, mut gradient) = (last.alpha.clone(), last.gradient.clone());
+        let n = alpha.len();
+        let kernel = self.source.double()?;
+        let total: f64 = alpha.iter().sum();
+        for part in 1..=DRAIN_PARTS {
+            let goal = total + (sum - total) * part as f64 / DRAIN_PARTS as f64;
+            let before = alpha.clone();
+            for side in 0..self.sides() {
+                let mut members: Vec<usize> = (0..n).filter(|&i| alpha[i] > 0.0 && self.side(i) == side).collect();
+                members.sort_by(|&i, &j| gradient[j].total_cmp(&gradient[i]).then(i.cmp(&j)));
+                let mut excess = members.iter().map(|&i| alpha[i]).sum::<f64>() - goal / self.sides() as f64;
+                for i in members {
+                    if excess <= 0.0 {
+                        break;
+                    }
+                    let step = excess.min(alpha[i]);
+                    alpha[i] -= step;
+                    excess -= step;
+                }
+            }
+            if part == DRAIN_PARTS {
+                self.settle(&mut alpha, sum);
+            }
+            let rows: Vec<usize> = (0..n).filter(|&i| alpha[i] != before[i]).collect();
+            let steps: Vec<f64> = rows.iter().map(|&i| alpha[i] - before[i]).collect();
+            let sums = kernel.weighted_sum(&rows, &steps, 0..n);
+            gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
+        }
+        Ok((alpha, Some(gradient)))
+    }
+
+    /// Brings each side's sum to its share exactly, through as few samples as possible: those with most room.
+    pub(in super::super) fn settle(&self, alpha: &mut [f64], sum: f64) {
+        let share = sum / self.sides() as f64;
+        for side in 0..self.sides() {
+            let members: Vec<usize> = (0..alpha.len()).filter(|&i| self.side(i) == side).collect();
+            let mut missing = share - members.iter().map(|&i| alpha[i]).sum::<f64>();
+            let room = |alpha: &[f64], i: usize, up: bool| if up { 1.0 - alpha[i] } else { alpha[i] };
+            let up = missing > 0.0;
+            let mut order: Vec<usize> = members.into_iter().filter(|&i| room(alpha, i, up) > 0.0).collect();
+            // Samples at a bound come last: they are likely to stay there.
+            let bound = |i: usize| alpha[i] <= 0.0 || alpha[i] >= 1.0;
+            order.sort_by(|&i, &j| bound(i).cmp(&bound(j)).then(room(alpha, j, up).total_cmp(&room(alpha, i, up))).then(i.cmp(&j)));
+            for i in order {
+                let step = missing.abs().min(room(alpha, i, up));
+                alpha[i] = if up { (alpha[i] + step).min(1.0) } else { (alpha[i] - step).max(0.0) };
+                missing -= if up { step } else { -step };
+                if missing == 0.0 {
+                    break;
+                }
+            }
+        }
+    }
+}
