@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use boulevard::data::io::TargetKind;
-use boulevard::persist::{ScaledModel, libsvm_text};
+use boulevard::persist::libsvm_text;
 use boulevard::svm::Model;
 
 use crate::Outcome;
@@ -32,7 +32,7 @@ fn model(args: &ConvertArgs, format: ModelFormat) -> Result<String> {
         ModelFormat::Native => model.save(&args.output)?,
         ModelFormat::Libsvm => {
             ensure!(
-                model.get::<ScaledModel>().is_none(),
+                model.scaler().is_none(),
                 "{}: the model scales its columns, which a LIBSVM model cannot; scale the data with `boulevard scale` and train without --scale",
                 args.input.display()
             );

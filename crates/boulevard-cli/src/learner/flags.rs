@@ -116,21 +116,18 @@ pub fn check_kernel(name: MethodName, method: &Method, parameters: &Map<String, 
     let chosen = parameters.get("kernel").and_then(Value::as_str);
     let kernel = chosen.map_or(default, |kernel| kernel.replace('-', "_"));
     let Some(info) = Kernel::CATALOGUE.iter().find(|info| info.name == kernel) else { return Ok(()) };
-    for part in KERNEL_FLAGS[1..].iter().copied().filter(|part| parameters.contains_key(*part) && !info.has(part)) {
-        if chosen.is_none() {
-            bail!("--{part} needs a --kernel that has it: with {} the kernel is {kernel} unless you choose another", name.text());
-        }
-        let dashed = |has: bool| -> Vec<String> {
-            Kernel::CATALOGUE.iter().filter(|info| info.has(part) == has).map(|info| info.name.replace('_', "-")).collect()
-        };
-        let (with, without) = (dashed(true), dashed(false));
-        let belongs = match with.len() > without.len() {
-            true => format!("kernels other than {}", listed(&without)),
-            false => format!("--kernel {}", listed(&with)),
-        };
-        bail!("--{part} does not apply to this kernel: it belongs to {belongs}");
+    let Some(part) = KERNEL_FLAGS[1..].iter().find(|part| parameters.contains_key(**part) && !info.has(part)) else { return Ok(()) };
+    if chosen.is_none() {
+        bail!("--{part} needs a --kernel that has it: with {} the kernel is {kernel} unless you choose another", name.text());
     }
-    Ok(())
+    let dashed = |has: bool| -> Vec<String> {
+        Kernel::CATALOGUE.iter().filter(|info| info.has(part) == has).map(|info| info.name.replace('_', "-")).collect()
+    };
+    let (with, without) = (dashed(true), dashed(false));
+    match with.len() > without.len() {
+        true => bail!("--{part} does not apply to this kernel: it belongs to kernels other than {}", listed(&without)),
+        false => bail!("--{part} does not apply to this kernel: it belongs to --kernel {}", listed(&with)),
+    }
 }
 
 /// `a, b and c`.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::data::{Dataset, Sets, Target};
+use crate::data::{Dataset, Scaler, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
 use crate::svm::{self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, Model, Rows};
@@ -196,6 +196,11 @@ impl AnyModel {
     pub fn expect<M: Kind>(&self) -> Result<&M> {
         self.get()
             .ok_or_else(|| Error::data(format!("this needs a model of kind `{}`, and the model is of kind `{}`", M::KIND, self.kind())))
+    }
+
+    /// The scaler in front of it, if it has one.
+    pub fn scaler(&self) -> Option<&Scaler> {
+        if let Self::Scaled(scaled) = self { Some(&scaled.scaler) } else { None }
     }
 
     /// The model behind the scaler, or the model itself.

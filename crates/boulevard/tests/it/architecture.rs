@@ -163,15 +163,12 @@ const MOST_MATCHES: usize = 10;
 /// Functions that may ask for one kind by name: pictures, tables and methods that only one kind has.
 const MOST_QUESTIONS: usize = 20;
 
-/// The kinds that a line of code names, of models, learners or methods.
-fn kinds_named(line: &str, has_methods: bool) -> Vec<String> {
-    let enums: &[&str] = if has_methods {
-        &["AnyModel::", "AnyLearner::", "MethodName::", "Self::"]
-    } else {
-        &["AnyModel::", "AnyLearner::", "MethodName::"]
-    };
+/// The kinds that a line of code names, of models, learners or methods. `methods` are the variants that `Self::` may name in their file.
+fn kinds_named(line: &str, methods: &[&str]) -> Vec<String> {
     let word = |text: &str| text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_owned();
+    let enums = ["AnyModel::", "AnyLearner::", "MethodName::"];
     let mut kinds: Vec<String> = enums.iter().flat_map(|name| line.split(name).skip(1).map(word)).collect();
+    kinds.extend(line.split("Self::").skip(1).map(word).filter(|name| methods.contains(&name.as_str())));
     for asked in ["get::<", "expect::<"] {
         kinds.extend(line.split(asked).skip(1).map(|rest| word(rest).replace("Model", "")));
     }
@@ -190,7 +187,9 @@ fn kinds_are_told_apart_in_one_room() {
             if file.starts_with("any/") || file.contains("tests") {
                 continue;
             }
-            let has_methods = text.contains("pub enum MethodName");
+            let list = text.split_once("pub enum MethodName {").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(list, _)| list);
+            let methods: Vec<&str> =
+                list.lines().filter_map(|line| line.trim().strip_suffix(',')).filter(|word| !word.contains(' ')).collect();
             let (mut function, mut kinds): (String, Vec<String>) = (String::new(), Vec::new());
             let mut close = |function: &str, kinds: &mut Vec<String>| {
                 kinds.sort();
@@ -210,7 +209,7 @@ fn kinds_are_told_apart_in_one_room() {
                     close(&function, &mut kinds);
                     after.split(['(', '<']).next().unwrap_or("").clone_into(&mut function);
                 }
-                kinds.extend(kinds_named(line, has_methods));
+                kinds.extend(kinds_named(line, &methods));
             }
             close(&function, &mut kinds);
         }

@@ -6,7 +6,6 @@ use boulevard::data::split::Split;
 use boulevard::methods::multi_sample::{CurvePoint, MultiSampleModel, samples_until};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
-use boulevard::persist::ScaledModel;
 use boulevard::svm::Model;
 use serde_json::{Value, json};
 
@@ -48,8 +47,8 @@ pub fn run(
             _ => {}
         }
         let test = data.select(&split.test);
-        let test = match fitted.get::<ScaledModel>() {
-            Some(scaled) => Dataset { x: scaled.prepare(&test.x)?, ..test },
+        let test = match fitted.scaler() {
+            Some(scaler) => Dataset { x: scaler.table(&test.x)?, ..test },
             None => test,
         };
         let Some(model) = fitted.get::<MultiSampleModel>() else { bail!("only --method gather has a curve") };

@@ -7,7 +7,7 @@ use boulevard::data::io::{Format, PrecomputedUse, ReadOptions, TargetKind, read_
 use boulevard::data::{Csr, Dataset, Matrix, Target};
 use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
-use boulevard::persist::{AnyModel, ScaledModel, libsvm_text};
+use boulevard::persist::{AnyModel, libsvm_text};
 use boulevard::svm::{Answers, Classifier, KernelMachine, Model, SvcModel, couple};
 
 use super::report::squared_correlation;
@@ -44,7 +44,7 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
     files::expect_file(test)?;
     files::expect_writable(output)?;
     let mut any = load(model)?;
-    ensure!(any.get::<ScaledModel>().is_none(), "{}: the model scales its columns: use `boulevard predict`", model.display());
+    ensure!(any.scaler().is_none(), "{}: the model scales its columns: use `boulevard predict`", model.display());
     let data = read(test, &machine(&any)?.kernel)?;
     if any.features() < data.x.columns() {
         any = load_for(model, data.x.columns())?;

@@ -313,7 +313,7 @@ impl Learner for BoostedSvc {
     }
 
     fn no_search(&self) -> Option<&'static str> {
-        Some("chooses its widths and rounds itself: compare values of C by cross-validation")
+        Some("chooses its widths and rounds itself: evaluate several values of C instead")
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<BoostedModel> {

@@ -433,7 +433,7 @@ impl Learner for ParetoSvc {
     }
 
     fn no_search(&self) -> Option<&'static str> {
-        Some("computes every C at once: compare kernels by cross-validation")
+        Some("computes every C at once: evaluate several kernels instead")
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<ParetoModel> {
