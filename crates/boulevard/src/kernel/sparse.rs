@@ -31,9 +31,9 @@ struct Stored<T> {
 }
 
 impl<T: Real> Stored<T> {
-    fn new(recipe: &Recipe<T>, x: &Csr<'_>) -> Self {
+    fn new(recipe: &Recipe<T>, x: &Csr<'_>, numbers: &Numbers) -> Self {
         let entries: Vec<(u32, T)> =
-            x.indices().iter().zip(x.values()).map(|(&j, &v)| (j as u32, T::from_f64(v * recipe.scale()))).collect();
+            x.indices().iter().zip(x.values()).map(|(&j, &v)| (numbers.of(j), T::from_f64(v * recipe.scale()))).collect();
         let rows = x.offsets().len() - 1;
         let (mut starts, mut alone) = (vec![T::default(); rows], vec![T::default(); rows]);
         for row in 0..rows {
@@ -63,6 +63,44 @@ impl<T: Real> Stored<T> {
     }
 }
 
+/// The numbers that columns go by: their own, or, where few of very many columns hold values, their rank among those that do. Buffers
+/// then grow with the values that are there, not with a column number that somebody wrote into a file.
+enum Numbers {
+    Own(usize),
+    Ranks(Vec<usize>),
+}
+
+impl Numbers {
+    /// Columns per stored value from which ranks are used.
+    const SCATTERED: usize = 4;
+
+    fn new(tables: &[&Csr<'_>]) -> Self {
+        let columns = tables.iter().map(|x| x.columns()).max().unwrap_or(0);
+        let stored: usize = tables.iter().map(|x| x.values().len()).sum();
+        if columns <= 1024 || columns / Self::SCATTERED <= stored {
+            return Self::Own(columns);
+        }
+        let mut used: Vec<usize> = tables.iter().flat_map(|x| x.indices().iter().copied()).collect();
+        used.sort_unstable();
+        used.dedup();
+        Self::Ranks(used)
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Own(columns) => *columns,
+            Self::Ranks(used) => used.len(),
+        }
+    }
+
+    fn of(&self, column: usize) -> u32 {
+        match self {
+            Self::Own(_) => column as u32,
+            Self::Ranks(used) => used.binary_search(&column).expect("all columns in use were collected") as u32,
+        }
+    }
+}
+
 /// Kernel values between sparse tables.
 pub(super) struct SparseRows<T> {
     formula: Formula<T>,
@@ -74,9 +112,11 @@ pub(super) struct SparseRows<T> {
 
 impl<T: Real> SparseRows<T> {
     pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, isa: Isa) -> Self {
-        let dimensions = columns.map_or(0, Csr::columns).max(rows.columns());
-        let columns = columns.map(|columns| Stored::new(recipe, columns));
-        Self { formula: recipe.formula, queries: Arc::new(Stored::new(recipe, rows)), columns, dimensions, isa }
+        let tables: Vec<&Csr<'_>> = std::iter::once(rows).chain(columns).collect();
+        let numbers = Numbers::new(&tables);
+        let columns = columns.map(|columns| Stored::new(recipe, columns, &numbers));
+        let queries = Arc::new(Stored::new(recipe, rows, &numbers));
+        Self { formula: recipe.formula, queries, columns, dimensions: numbers.count(), isa }
     }
 
     fn other(&self) -> &Stored<T> {
