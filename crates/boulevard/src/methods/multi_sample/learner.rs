@@ -25,6 +25,10 @@ use crate::svm::{
 const FOLDS: usize = 5;
 /// Orders of a tuple that may be written out when the kernel is not symmetric: up to four samples.
 const MOST_ORDERED: usize = 4;
+/// Tuples that may be asked for: a machine on as many rows takes days.
+const MOST_EXTENDED: usize = 1 << 24;
+/// Bytes per tuple beside its members: class, weight, bounds, gradient and statuses of the solver, an index or two.
+const TUPLE_BYTES: usize = 160;
 
 /// How K samples become one decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,18 +177,34 @@ impl MultiSample {
     }
 
     /// An extended set of some of the training rows, in the form the kernel wants.
-    pub(super) fn tuples(&self, training: &Training, rows: &[usize], k: usize, ranks: &[u32], seed: u64) -> Tuples {
+    pub(super) fn tuples(
+        &self,
+        training: &Training,
+        rows: &[usize],
+        k: usize,
+        ranks: &[u32],
+        seed: u64,
+        context: &Context<'_>,
+    ) -> Result<Tuples> {
         let place: std::collections::HashMap<usize, u32> = training.rows.iter().copied().zip(training.codes.iter().copied()).collect();
         let kept: Vec<usize> = rows.iter().copied().filter(|row| place.contains_key(row)).collect();
         let codes: Vec<u32> = kept.iter().map(|row| place[row]).collect();
         // The size asked for is that of the whole table: a part of it gets its share.
         let columns = self.n_extended.map(|n| (n as f64 * kept.len() as f64 / training.rows.len() as f64).round().max(1.0) as usize);
+        let count = Tuples::count(&codes, training.factors.len(), k, columns);
+        let orders = if self.symmetric { 1 } else { crate::kernel::permanent::factorial(k) as usize };
+        let needed = count.saturating_mul(orders).saturating_mul(TUPLE_BYTES + k * size_of::<u32>());
+        if let Some(allowed) = context.memory
+            && needed > allowed
+        {
+            return Err(Error::Memory { what: "the extended training set (`n_extended` tuples)", needed, allowed });
+        }
         let mut tuples = Tuples::draw(&kept, &codes, training.factors.len(), k, columns, seed);
         if self.symmetric {
             sort_members(&mut tuples.members, k, ranks);
-            tuples
+            Ok(tuples)
         } else {
-            tuples.permuted()
+            Ok(tuples.permuted())
         }
     }
 
@@ -240,10 +260,10 @@ impl MultiSample {
                         }
                         tuples
                     }
-                    _ => self.tuples(&training, &training.rows, k, &ranks, self.seed),
+                    _ => self.tuples(&training, &training.rows, k, &ranks, self.seed, context)?,
                 };
                 let fit = direct::solve(self, &base, &tuples, &training.factors, &training.weights, context)?;
-                merge(&mut report, &fit.report);
+                report.include(&fit.report);
                 let mut machine = fit.machine(&base, &kernel, &data.x, &tuples)?;
                 if self.calibrate && !stopped(&report) {
                     machine.calibration = Some(self.calibrate_direct(&base, data, &training, k, &ranks, context)?);
@@ -251,6 +271,11 @@ impl MultiSample {
                 machines.push(machine);
             }
         }
+        let single_numbers = [&single.machine.coefficients[..]];
+        let weights: Vec<&[f64]> = single_numbers.into_iter().chain(machines.iter().map(|machine| &machine.coefficients[..])).collect();
+        let offsets: Vec<&[f64]> =
+            [&single.machine.intercepts[..]].into_iter().chain(machines.iter().map(|machine| &machine.intercepts[..])).collect();
+        let report = report.finish(start, training.rows.len(), &weights, &offsets)?;
         Ok(MultiSampleModel {
             parameters: self.clone(),
             classes: data.expect_classes()?.names().to_vec(),
@@ -260,7 +285,7 @@ impl MultiSample {
             separation,
             machines,
             feature_names: data.feature_names.clone(),
-            report: report.finish(start, training.rows.len()),
+            report,
         })
     }
 
@@ -310,8 +335,8 @@ impl MultiSample {
             if context.step("calibrate sets", done, folds.len()).is_some() {
                 break;
             }
-            let train = self.tuples(training, &fold.train, k, ranks, self.seed);
-            let held_out = self.judged(self.tuples(training, &fold.test, k, ranks, self.seed + 1));
+            let train = self.tuples(training, &fold.train, k, ranks, self.seed, context)?;
+            let held_out = self.judged(self.tuples(training, &fold.test, k, ranks, self.seed.wrapping_add(1), context)?);
             if held_out.is_empty() || (0..names.len() as u32).any(|class| !train.codes.contains(&class)) {
                 continue;
             }
@@ -360,14 +385,6 @@ fn stopped(report: &FitReport) -> bool {
     matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted)
 }
 
-fn merge(report: &mut FitReport, part: &FitReport) {
-    report.objective += part.objective;
-    report.violation = report.violation.max(part.violation);
-    report.gap = report.gap.max(part.gap);
-    report.iterations += part.iterations;
-    report.stop = report.stop.worst(part.stop);
-}
-
 impl MultiSampleModel {
     /// Fits the probabilities of direct machines that have none; `data` is the table the model learnt from.
     pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
@@ -400,6 +417,9 @@ impl Learner for MultiSample {
         check_size(OWNER, "n_samples_per_decision", self.n_samples_per_decision)?;
         if let Some(n) = self.n_extended {
             check::at_least(OWNER, "n_extended", n, 1)?;
+            if n > MOST_EXTENDED {
+                return Err(check::complaint(OWNER, "n_extended", format!("at most {MOST_EXTENDED}"), n));
+            }
         }
         if !self.symmetric && self.n_samples_per_decision > MOST_ORDERED {
             let allowed = format!("at most {MOST_ORDERED} where the kernel is not symmetric");
