@@ -15,5 +15,5 @@ mod tests;
 
 pub(crate) use combine::{GramRows, RoundedRows};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
-pub(crate) use rows::SubsetRows;
 pub use rows::{KernelRows, cross, diagonal, rows};
+pub(crate) use rows::{SubsetRows, fill_watched, weigh_watched};

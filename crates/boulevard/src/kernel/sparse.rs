@@ -4,11 +4,13 @@
 //! its own stored values.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pack::Recipe;
 use super::rows::KernelRows;
 use crate::data::Csr;
+use crate::error::Result;
+use crate::observe::Context;
 use crate::simd::tile::{self, Combine, Formula, TILE_ROWS};
 use crate::simd::{Isa, Real};
 
@@ -107,16 +109,24 @@ pub(super) struct SparseRows<T> {
     queries: Arc<Stored<T>>,
     columns: Option<Stored<T>>,
     dimensions: usize,
+    /// Buffers of earlier calls, all zeros: clearing fresh memory for every four rows costs more than four rows of few values.
+    spare: Mutex<Vec<Lines<T>>>,
     isa: Isa,
 }
 
+/// One line of four values per column.
+type Lines<T> = Vec<[T; TILE_ROWS]>;
+
 impl<T: Real> SparseRows<T> {
-    pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, isa: Isa) -> Self {
+    pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, context: &Context<'_>) -> Result<Self> {
         let tables: Vec<&Csr<'_>> = std::iter::once(rows).chain(columns).collect();
         let numbers = Numbers::new(&tables);
+        context.go_on("prepare")?;
         let columns = columns.map(|columns| Stored::new(recipe, columns, &numbers));
+        context.go_on("prepare")?;
         let queries = Arc::new(Stored::new(recipe, rows, &numbers));
-        Self { formula: recipe.formula, queries, columns, dimensions: numbers.count(), isa }
+        context.go_on("prepare")?;
+        Ok(Self { formula: recipe.formula, queries, columns, dimensions: numbers.count(), spare: Mutex::default(), isa: context.isa })
     }
 
     fn other(&self) -> &Stored<T> {
@@ -135,7 +145,8 @@ impl<T: Real> KernelRows<T> for SparseRows<T> {
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
         let zero = [0.0f64; TILE_ROWS];
-        let mut lines = vec![[T::default(); TILE_ROWS]; self.dimensions];
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut lines = spare.unwrap_or_else(|| vec![[T::default(); TILE_ROWS]; self.dimensions]);
         for (rows, out) in rows.chunks(TILE_ROWS).zip(out.chunks_mut(TILE_ROWS)) {
             for (r, &row) in rows.iter().enumerate() {
                 for &(j, v) in self.queries.row(row) {
@@ -170,6 +181,12 @@ impl<T: Real> KernelRows<T> for SparseRows<T> {
                 }
             }
         }
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
+    }
+
+    fn work(&self) -> usize {
+        // A stored value waits for its line where a dense one is already there.
+        16 + 4 * self.other().entries.len() / self.other().starts.len().max(1)
     }
 
     fn accuracy(&self) -> f64 {
@@ -180,6 +197,13 @@ impl<T: Real> KernelRows<T> for SparseRows<T> {
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
-        Box::new(Self { queries: Arc::clone(&self.queries), columns: Some(self.other().select(columns)), ..*self })
+        Box::new(Self {
+            formula: self.formula,
+            queries: Arc::clone(&self.queries),
+            columns: Some(self.other().select(columns)),
+            dimensions: self.dimensions,
+            spare: Mutex::default(),
+            isa: self.isa,
+        })
     }
 }

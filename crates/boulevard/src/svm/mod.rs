@@ -17,6 +17,7 @@ mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
 pub(crate) use calibration::{Outputs, calibrate, consistent, content_key, fit_sigmoids, held_out_values};
+pub(crate) use learner::worse;
 pub use learner::{FitReport, Learner, Model, SolverSettings};
 pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;

@@ -443,12 +443,12 @@ impl Learner for Svc {
             iterations,
             calibration: None,
             feature_names: data.feature_names.clone(),
-            report: report.finish(start, classes.rows.len()),
+            report,
         };
         if self.calibrate {
             model.calibration = Some(self.sigmoids(data, context)?);
-            model.report = model.report.finish(start, classes.rows.len());
         }
+        model.report = model.report.finish(start, classes.rows.len(), &[&model.machine.coefficients], &[&model.machine.intercepts])?;
         Ok(model)
     }
 }

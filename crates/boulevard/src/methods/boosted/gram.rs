@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use crate::data::Matrix;
-use crate::error::Result;
-use crate::kernel::{self, Kernel, KernelRows};
+use crate::error::{Error, Result};
+use crate::kernel::{self, Kernel, KernelRows, fill_watched};
 use crate::observe::Context;
 use crate::parallel;
 use crate::random::Random;
@@ -128,11 +128,16 @@ fn squares(x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     let blocks = parallel::map(context.threads, n.div_ceil(BLOCK), |b| {
         let chosen: Vec<usize> = (b * BLOCK..((b + 1) * BLOCK).min(n)).collect();
         let mut values = vec![0.0; chosen.len() * width];
-        rows.fill(&chosen, 0..n, &mut values.chunks_exact_mut(width).collect::<Vec<_>>());
-        values
+        let lanes = context.isa.lanes::<f64>();
+        fill_watched(&*rows, &chosen, 0..n, &mut values.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
+        Ok(values)
     });
+    let blocks = blocks.into_iter().collect::<Result<Vec<_>>>()?;
     // Equal rows are at distance zero but for rounding, and nobody can tell rows that near apart.
-    let largest = blocks.iter().flatten().fold(0.0, |a: f64, &v| a.max(v));
+    let largest = blocks.iter().flatten().fold(0.0, |a: f64, &v| if v.is_nan() { f64::INFINITY } else { a.max(v) });
+    if !(largest * largest).is_finite() {
+        return Err(Error::data("rows are so far apart that the squares of their distances overflow: scale the columns first"));
+    }
     let nothing = 1e-13 * largest * largest;
     let mut all = Vec::with_capacity(n * n);
     for (i, row) in blocks.iter().flat_map(|block| block.chunks_exact(width)).enumerate() {
@@ -374,6 +379,10 @@ impl<T: Real> KernelRows<T> for Square<T> {
 
     fn accuracy(&self) -> f64 {
         T::ROUNDING
+    }
+
+    fn work(&self) -> usize {
+        1
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Multiclass, Penalty, SolverSettings, Svc};
+use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Multiclass, Penalty, SolverSettings, Svc, worse};
 
 /// How a tree sees the rows' weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -284,8 +284,8 @@ impl Learner for FeatureInduction {
         let mut report = FitReport::default();
         for (run, ..) in runs.iter().flatten() {
             report.objective -= run.solution.objective;
-            report.gap = report.gap.max(run.solution.gap);
-            report.violation = report.violation.max(run.solution.gap);
+            report.gap = worse(report.gap, run.solution.gap);
+            report.violation = worse(report.violation, run.solution.gap);
             report.iterations += run.iterations;
             report.stop = report.stop.worst(run.stop);
         }
@@ -311,7 +311,11 @@ impl Learner for FeatureInduction {
         if settings.calibrate {
             model.calibrate_in(data, context)?;
         }
-        model.report = model.report.finish(start, classes.rows.len());
+        let (weights, offsets) = match &model.machine {
+            Final::Linear(machine) => (&machine.weights, &machine.biases),
+            Final::Kernel(svc) => (&svc.machine.coefficients, &svc.machine.intercepts),
+        };
+        model.report = model.report.finish(start, classes.rows.len(), &[weights], &[offsets])?;
         Ok(model)
     }
 }

@@ -22,7 +22,7 @@ use crate::linalg;
 use crate::metrics::pareto::non_dominated_ranks;
 use crate::observe::{Context, StopReason};
 use crate::solver::{KernelSource, TableKernel};
-use crate::svm::{FitReport, Learner, SolverSettings, SvcModel};
+use crate::svm::{FitReport, Learner, SolverSettings, SvcModel, worse};
 
 /// How the front is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -256,8 +256,8 @@ impl ParetoSvc {
                 lambdas.push(facts.lambda);
                 biases.push(facts.bias);
                 report.objective += 0.5 * facts.quadratic;
-                report.violation = report.violation.max(facts.violation);
-                report.gap = report.gap.max(facts.gap);
+                report.violation = worse(report.violation, facts.violation);
+                report.gap = worse(report.gap, facts.gap);
             }
             machines.push(ClassFront { class, points, alphas, lambdas, biases, reference: computed.reference });
         }
@@ -296,8 +296,8 @@ impl ParetoSvc {
             let facts = facts(&slot.alpha, &slot.gradient, &signs, task.balanced);
             report.iterations += slot.iterations;
             report.stop = report.stop.worst(slot.stop);
-            report.gap = report.gap.max(facts.gap);
-            report.violation = report.violation.max(facts.violation);
+            report.gap = worse(report.gap, facts.gap);
+            report.violation = worse(report.violation, facts.violation);
             report.objective += 0.5 * facts.quadratic;
             report.rows = signs.len();
             solved.push((class, slot.alpha, facts));
@@ -487,7 +487,8 @@ impl Learner for ParetoSvc {
         if self.calibrate && !stopped {
             model.calibrate_in(data, context)?;
         }
-        model.report = report.finish(start, data.len());
+        let machine = &model.classifier.machine;
+        model.report = report.finish(start, data.len(), &[&machine.coefficients], &[&machine.intercepts])?;
         model.classifier.report.seconds = model.report.seconds;
         Ok(model)
     }

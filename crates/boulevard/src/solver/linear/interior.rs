@@ -81,7 +81,8 @@ pub(super) fn solve(
         let gap = now.1.relative();
         let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
         stalled = if now.1.gap > 0.9 * before { stalled + 1 } else { 0 };
-        if now.1.gap < before {
+        // The first one counts whatever it is: it may be that nothing better comes.
+        if now.1.gap < before || best.is_none() {
             best = Some(now);
         }
         let progress = Progress { stage: "solve", done: iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };

@@ -126,7 +126,11 @@ pub(super) struct Certificate {
 
 impl Certificate {
     pub(super) fn relative(&self) -> f64 {
-        if self.gap == 0.0 { 0.0 } else { self.gap / self.scale.abs().max(f64::MIN_POSITIVE) }
+        match self.scale {
+            scale if scale.is_nan() => f64::NAN,
+            _ if self.gap == 0.0 => 0.0,
+            scale => self.gap / scale.abs().max(f64::MIN_POSITIVE),
+        }
     }
 }
 
@@ -160,7 +164,9 @@ pub(super) fn certify(
         *v *= if *v > 0.0 { up } else { down };
         let loss = samples.loss(i, r);
         primal += loss;
-        gap += (loss + samples.conjugate(i, *v) - *v * r).max(0.0);
+        // `f64::max` would turn what is not a number into a proof.
+        let term = loss + samples.conjugate(i, *v) - *v * r;
+        gap += if term < 0.0 { 0.0 } else { term };
     }
     Certificate { dual, primal, gap, scale: pull.scale.unwrap_or(primal) }
 }

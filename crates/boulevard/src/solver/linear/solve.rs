@@ -47,6 +47,10 @@ pub fn solve_linear(
             return Err(Error::shape(what, n, length));
         }
     }
+    let prices: f64 = problem.up.iter().chain(problem.down).sum();
+    if !prices.is_finite() {
+        return Err(Error::data("the sum of C times the sample weights overflows: use smaller weights, or a smaller C"));
+    }
     if problem.regulariser == Regulariser::L1 && problem.loss == LinearLoss::Absolute {
         return Err(Error::data("the L1 penalty goes with the squared loss only"));
     }

@@ -20,7 +20,7 @@ mod conjugate;
 mod moves;
 mod segment;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::cache::Cache;
@@ -29,8 +29,9 @@ use self::moves::{Pair, move_pair, status};
 use self::segment::{Block, Row, Segment};
 use super::certificate::slopes;
 use super::dual::{DualProblem, Equality};
+use crate::error::{Error, Result};
 use crate::kernel::KernelRows;
-use crate::observe::{Context, Progress, StopReason};
+use crate::observe::{Context, PIECE, Progress, StopReason};
 use crate::parallel::Crew;
 use crate::simd::Real;
 use crate::simd::sweep::{Candidates, LOW, Motion, UP};
@@ -49,6 +50,12 @@ const SHRINK_SHARE: f64 = 0.25;
 /// How often the context is asked whether to go on, and the steps between two looks at the clock.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 const CLOCK_EVERY: u64 = 16;
+
+/// Steps, and steps per sample, without a smaller violation after which it is asked whether rounding is all that is left: a violation
+/// below so many rounding errors of the numbers in play. Exact steps never need to be asked: each lowers the objective.
+const PATIENCE: u64 = 1000;
+const PATIENCE_PER_SAMPLE: u64 = 20;
+const ROUNDINGS: f64 = 64.0;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,17 +194,33 @@ impl<'a, T: Real> Engine<'a, T> {
         let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
         let first_iteration = *iterations;
+        // A step that computes rows of many values is long enough to look at the clock after every one.
+        let work = self.samples.len().saturating_mul(self.kernel.work()).saturating_mul(BLOCK_ROWS);
+        let clock_every = if work > PIECE / CLOCK_EVERY as usize { 1 } else { CLOCK_EVERY };
+        let mut progress_at = (f64::INFINITY, first_iteration);
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
             let Some(choice) = self.choose(groups) else { return Outcome::Reached };
             if choice.violation <= limits.tolerance {
                 return Outcome::Reached;
             }
+            // Gains are squares of slopes: where these overflow, no partner is better than another.
+            if !T::from_f64(choice.violation * choice.violation).to_f64().is_finite() {
+                return Outcome::Stuck;
+            }
+            if choice.violation < progress_at.0 {
+                progress_at = (choice.violation, *iterations);
+            } else if *iterations - progress_at.1 > PATIENCE + PATIENCE_PER_SAMPLE * b.len() as u64 {
+                if choice.violation <= ROUNDINGS * T::ROUNDING * self.size(problem, b) {
+                    return Outcome::Stuck;
+                }
+                progress_at.1 = *iterations;
+            }
             if *iterations >= limits.max_iterations {
                 return Outcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
-            if done % CLOCK_EVERY == CLOCK_EVERY - 1 && asked.elapsed() >= ASK_EVERY {
+            if done % clock_every == clock_every - 1 && asked.elapsed() >= ASK_EVERY {
                 asked = Instant::now();
                 let progress = Progress {
                     stage: "solve",
@@ -220,8 +243,15 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             *iterations += 1;
             self.clock += 1;
-            if !self.step(problem, b, &choice, groups, crew, context) {
-                return Outcome::Stuck;
+            match self.step(problem, b, &choice, groups, crew, context) {
+                Ok(true) => {}
+                Ok(false) => return Outcome::Stuck,
+                Err(Error::Stopped { reason }) => {
+                    // Nothing moved.
+                    *iterations -= 1;
+                    return Outcome::Stopped(reason);
+                }
+                Err(_) => return Outcome::Stuck,
             }
         }
     }
@@ -255,6 +285,39 @@ impl<'a, T: Real> Engine<'a, T> {
         best
     }
 
+    /// The size of the numbers that a gradient is made of: rounding errors are small shares of it.
+    fn size(&mut self, problem: &DualProblem<'_>, b: &[f64]) -> f64 {
+        let (mut slope, mut diagonal) = (problem.kink, 0.0f64);
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            slope = segment.gradient.iter().fold(slope, |a, v| a.max(v.to_f64().abs()));
+            diagonal = segment.diagonal.iter().fold(diagonal, |a, v| a.max(v.to_f64().abs()));
+        }
+        slope + diagonal * b.iter().map(|b| b.abs()).sum::<f64>()
+    }
+
+    /// Computes missing rows before anything depends on them; if that is stopped, they are not there.
+    fn compute(&mut self, block: &Block, crew: &mut Crew, context: &Context<'_>) -> Result<()> {
+        let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
+        let outcome = Mutex::new(Ok(()));
+        each(&mut self.segments, crew, |segment| {
+            if let Err(error) = segment.compute(kernel, block, context) {
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+            }
+        });
+        let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if outcome.is_err() {
+            block.samples().iter().for_each(|&sample| self.cache.forget(sample));
+        }
+        outcome
+    }
+
+    /// Whether computing a block takes so long that somebody may want to stop it.
+    fn is_long(&self, block: &Block) -> bool {
+        let columns = self.samples.len().saturating_mul(block.samples().len());
+        columns.saturating_mul(self.kernel.work()) > PIECE * self.segments.len()
+    }
+
     /// One step with the variable of `choice`; `false` if no partner promises progress.
     fn step(
         &mut self,
@@ -264,13 +327,19 @@ impl<'a, T: Real> Engine<'a, T> {
         groups: usize,
         crew: &mut Crew,
         context: &Context<'_>,
-    ) -> bool {
+    ) -> Result<bool> {
         let (isa, kink) = (context.isa, T::from_f64(problem.kink));
         let floor = T::from_f64(self.floor);
         let i = choice.position;
         let sample_i = self.samples[i];
 
-        let (place_i, block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
+        let (place_i, mut block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
+        if self.is_long(&block) {
+            self.compute(&block, crew, context)?;
+            block = Block::default();
+        }
+        // Short blocks are computed inside the passes, where nobody stops them.
+        let nobody = context.undisturbed();
         let (diagonal_i, trail_i) = {
             let segment = self.segment(i);
             let place = i - segment.columns.start;
@@ -279,7 +348,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let row_i = row(kernel, place_i, sample_i);
         each(&mut self.segments, crew, |segment| {
-            segment.compute(kernel, &block);
+            segment.compute(kernel, &block, &nobody).expect("nobody stops it");
             segment.partner(isa, kink, choice.group, row_i, diagonal_i, choice.slope, floor);
         });
         let mut best = None::<(T, usize)>;
@@ -291,10 +360,14 @@ impl<'a, T: Real> Engine<'a, T> {
                 best = Some((gain, segment.columns.start + place));
             }
         }
-        let Some((_, j)) = best else { return false };
+        let Some((_, j)) = best else { return Ok(false) };
         let sample_j = self.samples[j];
 
-        let (place_j, block) = self.request(sample_j, |segment| &segment.partners, false);
+        let (place_j, mut block) = self.request(sample_j, |segment| &segment.partners, false);
+        if self.is_long(&block) {
+            self.compute(&block, crew, context)?;
+            block = Block::default();
+        }
         // Looked up again: asking for row j needed the engine.
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let (row_i, row_j) = (row(kernel, place_i, sample_i), row(kernel, place_j, sample_j));
@@ -331,11 +404,11 @@ impl<'a, T: Real> Engine<'a, T> {
             segment.status[place] = status(problem, sample, b[sample]);
         }
         each(&mut self.segments, crew, |segment| {
-            segment.compute(kernel, &block);
+            segment.compute(kernel, &block, &nobody).expect("nobody stops it");
             segment.update(isa, kink, groups, motion, [row_i, row_j]);
         });
         // A step lost in rounding would be chosen again for ever.
-        moved
+        Ok(moved)
     }
 
     /// The slot of a row, and the rows to compute first if it is not there: it and the best of `candidates`.

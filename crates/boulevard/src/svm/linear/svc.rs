@@ -110,7 +110,7 @@ impl LinearSvc {
         if self.calibrate {
             model.calibrate_in(data, context)?;
         }
-        model.report = model.report.finish(start, classes.rows.len());
+        model.report = model.report.finish(start, classes.rows.len(), &[&model.machine.weights], &[&model.machine.biases])?;
         Ok(model)
     }
 
