@@ -100,6 +100,25 @@ impl Observer for StopFlag {
 /// multiplication waits for memory.
 pub const PIECE: usize = 1 << 23;
 
+/// Counts work and asks now and then whether to go on: for loops whose turns are shorter than a [`PIECE`].
+pub struct Meter<'a> {
+    context: &'a Context<'a>,
+    stage: &'a str,
+    done: usize,
+}
+
+impl Meter<'_> {
+    /// Counts some multiplications (or as long); an error where the work must stop.
+    pub fn spend(&mut self, work: usize) -> Result<()> {
+        self.done = self.done.saturating_add(work);
+        if self.done < PIECE {
+            return Ok(());
+        }
+        self.done = 0;
+        self.context.go_on(self.stage)
+    }
+}
+
 /// The reason inside an [`Error::Stopped`]; other errors stay what they are.
 pub fn stopped<T>(result: Result<T>) -> Result<std::result::Result<T, StopReason>> {
     match result {
@@ -174,6 +193,11 @@ impl<'a> Context<'a> {
             Some(reason) => Err(Error::Stopped { reason }),
             None => Ok(()),
         }
+    }
+
+    /// A meter for loops of short turns.
+    pub fn meter<'s>(&'s self, stage: &'s str) -> Meter<'s> {
+        Meter { context: self, stage, done: 0 }
     }
 
     /// The same without anybody who could stop it: for the last pass, which makes a result of what there is.

@@ -7,7 +7,7 @@ mod gram;
 mod product;
 mod transpose;
 
-pub use cholesky::{cholesky, dot, solve};
+pub use cholesky::{cholesky, cholesky_in, dot, solve};
 pub use gram::weighted_gram;
-pub use product::{Part, Shape, View, add_product};
+pub use product::{Part, Shape, View, add_product, add_product_in};
 pub use transpose::{mirror, mirror_on, transpose};

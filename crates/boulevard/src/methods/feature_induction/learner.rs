@@ -15,7 +15,7 @@ use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
 use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Multiclass, Penalty, SolverSettings, Svc, worse};
 
@@ -203,8 +203,12 @@ impl FeatureInduction {
         if asks {
             let depth = (self.max_depth != Depth::Auto).then_some(plan.tree.max_depth);
             let fixed = self.n_induced != Amount::Auto;
-            (choice, stop) = choose(table, class as u32, &plan, depth, fixed, context)?;
+            (choice, stop) = match stopped(choose(table, class as u32, &plan, depth, fixed, context))? {
+                Ok(found) => found,
+                Err(reason) => (None, reason),
+            };
             match &choice {
+                None if matches!(stop, StopReason::TimeLimit | StopReason::Interrupted) => plan.rounds = 0,
                 Some(choice) => {
                     plan.rounds = choice.rounds;
                     plan.tree.max_depth = choice.depth.unwrap_or(MOST_DEPTH);

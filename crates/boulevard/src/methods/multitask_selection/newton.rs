@@ -21,6 +21,7 @@ use super::switch::State;
 use super::table::{Element, Table};
 use super::vector;
 use crate::linalg::{self, weighted_gram};
+use crate::observe::Context;
 
 /// Accuracy of the switches' change.
 const SWITCH_ACCURACY: f64 = 1e-12;
@@ -354,7 +355,8 @@ impl Block {
                         to.iter_mut().zip(active).zip(roots).for_each(|((to, &i), root)| *to = column[i] * root);
                     }
                 };
-                weighted_gram(table.groups, active.len(), |d| weights[d], fetch, threads)
+                weighted_gram(table.groups, active.len(), |d| weights[d], fetch, &Context::single().with_threads(threads))
+                    .expect("nobody stops it")
             });
         }
         // Lower triangle of sum_d s_d K_d, plus the switches' response where it belongs into the block.
@@ -389,7 +391,8 @@ impl Block {
                 to[groups] = 1.0;
             }
         };
-        let mut matrix = weighted_gram(omega.len(), size, |i| omega[i], fetch, threads);
+        let mut matrix =
+            weighted_gram(omega.len(), size, |i| omega[i], fetch, &Context::single().with_threads(threads)).expect("nobody stops it");
         let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
         for (row, left) in matrix.chunks_exact_mut(size).zip(roots.iter().chain(&[1.0])) {
             row.iter_mut().zip(roots.iter().chain(&[1.0])).for_each(|(value, right)| *value *= left * right);

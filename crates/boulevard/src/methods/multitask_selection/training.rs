@@ -1,6 +1,6 @@
 //! Tables prepared for the solvers: padded features, or kernel matrices with their checks.
 
-use super::learner::{MultiTaskSelection, Select};
+use super::learner::{BiasPrior, MultiTaskSelection, Select};
 use super::problem::Task;
 use super::table::Table;
 use super::tasks::TaskSet;
@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
 use crate::linalg::{self, Part, Shape, View};
 use crate::observe::Context;
-use crate::simd::Isa;
 use crate::simd::tile::{self, Finish};
 
 /// Below this ratio of off-diagonal to diagonal values a kernel matrix counts as the identity.
@@ -33,6 +32,7 @@ impl<'a> Training<'a> {
         tasks.check()?;
         check_memory(learner, tasks, context)?;
         let mut notes = Vec::new();
+        notes.extend(offset_note(learner, tasks));
         if tasks.outputs.classify() && learner.c <= 1.0 {
             notes.push(format!(
                 "c = {} gives the trivial solution: with c <= 1 the margin prior asks for no margin at all, every multiplier is zero and every \
@@ -57,11 +57,11 @@ impl<'a> Training<'a> {
                     let mut grams = Vec::new();
                     let mut products = None;
                     for (place, kernel) in kernels.iter().enumerate() {
-                        let gram = match from_products(kernel, x, &mut products, context.isa) {
+                        let gram = match from_products(kernel, x, &mut products, context)? {
                             Some(gram) => gram,
                             None => gram(kernel, x, context)?,
                         };
-                        check_definite(kernel, place, &gram, x.rows())?;
+                        check_definite(kernel, place, &gram, x.rows(), context)?;
                         if t == 0
                             && let Some(share) = identity_share(&gram, x.rows())
                         {
@@ -82,6 +82,30 @@ impl<'a> Training<'a> {
         let units = tasks.targets.iter().map(|target| Task { table: target.table, y: target.y.clone() }).collect();
         Ok(Self { tasks, tables, units, kernels, notes })
     }
+}
+
+/// What to say about a target that the prior of the bias keeps out of reach: the bias starts at zero and pays for every unit of distance,
+/// while the features explain differences, not the level.
+fn offset_note(learner: &MultiTaskSelection, tasks: &TaskSet<'_>) -> Option<String> {
+    /// Standard deviations of the prior beyond which a mean counts as out of reach.
+    const FAR: f64 = 3.0;
+    if tasks.outputs.classify() || learner.bias != BiasPrior::Gaussian {
+        return None;
+    }
+    let reach = FAR * learner.bias_variance.sqrt();
+    tasks.targets.iter().enumerate().find_map(|(task, target)| {
+        let n = target.y.len().max(1) as f64;
+        let mean = target.y.iter().sum::<f64>() / n;
+        let spread = (target.y.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n).sqrt();
+        (mean.abs() > reach && mean.abs() > FAR * spread).then(|| {
+            format!(
+                "the targets of task {} lie around {mean:.3e}, but the prior of the bias has mean 0 and standard deviation {:.3e}: predictions \
+                 will fall short of them; use a flat bias, subtract the mean, or raise bias_variance",
+                task + 1,
+                learner.bias_variance.sqrt()
+            )
+        })
+    })
 }
 
 fn check_memory(learner: &MultiTaskSelection, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<()> {
@@ -135,7 +159,7 @@ struct Products {
 }
 
 impl Products {
-    fn new(x: &Matrix<'_>) -> Self {
+    fn new(x: &Matrix<'_>, context: &Context<'_>) -> Result<Self> {
         let (n, d) = (x.rows(), x.columns());
         let mut values = dense_values(x);
         let mut mean = vec![0.0; d];
@@ -152,17 +176,18 @@ impl Products {
         }
         let mut centred = vec![0.0; n * n];
         let view = View::new(&values, d);
-        linalg::add_product(&mut centred, n, Shape { rows: n, columns: n, depth: d }, 1.0, view, view.transposed(), Part::Lower);
+        let shape = Shape { rows: n, columns: n, depth: d };
+        linalg::add_product_in(&mut centred, n, shape, 1.0, [view, view.transposed()], Part::Lower, context)?;
         let mut plain = vec![0.0; n * n];
         for (i, (to, from)) in plain.chunks_exact_mut(n).zip(centred.chunks_exact(n)).enumerate() {
             to[..=i].iter_mut().zip(from).zip(&along).for_each(|((to, from), other)| *to = from + (along[i] + other));
         }
-        Self { plain, centred }
+        Ok(Self { plain, centred })
     }
 }
 
 /// The lower triangle of the kernel matrix of a dense table, from the inner products of its rows, which all kernels that can be had from them share.
-fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products>, isa: Isa) -> Option<Vec<f64>> {
+fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
     let (inner, normalize) = match kernel {
         Kernel::Normalized { kernel } => (&**kernel, true),
         _ => (kernel, false),
@@ -170,17 +195,22 @@ fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products
     let gamma = inner.gamma().and_then(|gamma| gamma.value()).unwrap_or(0.0);
     let n = x.rows();
     let finish = match inner {
-        _ if x.is_sparse() => return None,
+        _ if x.is_sparse() => return Ok(None),
         Kernel::Linear => Finish::Identity,
         Kernel::Poly { degree, coef0, .. } => Finish::Power { scale: gamma, shift: *coef0, degree: *degree },
         Kernel::Rbf { .. } => Finish::Exp2,
-        _ => return None,
+        _ => return Ok(None),
     };
-    let Products { plain, centred } = products.get_or_insert_with(|| Products::new(x));
+    if products.is_none() {
+        *products = Some(Products::new(x, context)?);
+    }
+    let Some(Products { plain, centred }) = products else { return Ok(None) };
+    let mut meter = context.meter("kernels");
     let mut gram = vec![0.0; n * n];
     let mut norms: Vec<f64> = Vec::with_capacity(n);
     for (i, row) in gram.chunks_exact_mut(n).enumerate() {
         let row = &mut row[..=i];
+        meter.spend(16 * row.len())?;
         if let Finish::Exp2 = finish {
             // 2^(-gamma log2(e) |x_i - x_j|^2)
             let (from, scale) = (&centred[i * n..=i * n + i], -gamma * std::f64::consts::LOG2_E);
@@ -189,14 +219,14 @@ fn from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products
         } else {
             row.copy_from_slice(&plain[i * n..=i * n + i]);
         }
-        tile::apply(isa, &finish, row);
+        tile::apply(context.isa, &finish, row);
         if normalize && !matches!(finish, Finish::Exp2) {
             // A sample with k(x, x) = 0 is similar to nothing.
             norms.push(if row[i] > 0.0 { 1.0 / row[i].sqrt() } else { 0.0 });
             row.iter_mut().zip(&norms).for_each(|(to, other)| *to *= norms[i] * other);
         }
     }
-    all_finite(&gram).then_some(gram)
+    Ok(all_finite(&gram).then_some(gram))
 }
 
 /// The whole kernel matrix of a table.
@@ -206,7 +236,8 @@ fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f6
     let width = n.next_multiple_of(context.isa.lanes::<f64>());
     let mut padded = vec![0.0; n * width];
     let order: Vec<usize> = (0..n).collect();
-    rows.fill(&order, 0..n, &mut padded.chunks_exact_mut(width).collect::<Vec<_>>());
+    let lanes = context.isa.lanes::<f64>();
+    kernel::fill_watched(&*rows, &order, 0..n, &mut padded.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
     let mut values = Vec::with_capacity(n * n);
     padded.chunks_exact(width).for_each(|row| values.extend_from_slice(&row[..n]));
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {
@@ -228,14 +259,14 @@ fn always_definite(kernel: &Kernel) -> bool {
     }
 }
 
-fn check_definite(kernel: &Kernel, place: usize, gram: &[f64], n: usize) -> Result<()> {
+fn check_definite(kernel: &Kernel, place: usize, gram: &[f64], n: usize, context: &Context<'_>) -> Result<()> {
     if always_definite(kernel) {
         return Ok(());
     }
     let largest = (0..n).map(|i| gram[i * n + i]).fold(0.0, f64::max);
     let mut matrix = gram.to_vec();
     (0..n).for_each(|i| matrix[i * n + i] += DEFINITE * largest.max(f64::MIN_POSITIVE));
-    if linalg::cholesky(&mut matrix, n) {
+    if linalg::cholesky_in(&mut matrix, n, context)? {
         return Ok(());
     }
     Err(Error::data(format!(

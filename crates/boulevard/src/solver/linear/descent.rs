@@ -13,7 +13,8 @@ use super::newton::Point;
 use super::table::Table;
 use super::{LinearLoss, LinearStart, Outcome};
 use crate::data::Matrix;
-use crate::observe::{Context, Progress, StopReason};
+use crate::error::Result;
+use crate::observe::{Context, PIECE, Progress, StopReason, stopped};
 use crate::random::Random;
 use crate::simd;
 
@@ -181,7 +182,7 @@ pub(super) fn solve(
     start: &LinearStart,
     tolerance: f64,
     context: &Context<'_>,
-) -> Outcome {
+) -> Result<Outcome> {
     let n = table.rows();
     let rows = Rows::new(table);
     let constant_square = constant.map_or(0.0, |c| c * c);
@@ -192,13 +193,15 @@ pub(super) fn solve(
     } else {
         vec![0.0; n]
     };
-    let mut w = table.backward(&dual);
+    let mut w = table.backward(&dual)?;
     let constant = constant.map(|value| (w.pop().expect("the constant column"), value));
     let sum = dual.iter().sum();
     let rho = if free_bias { (RHO * mean).max(f64::MIN_POSITIVE) } else { 0.0 };
     let bias = if free_bias { start.bias } else { 0.0 };
     let mut state = Descent { samples, rows, squares, w, constant, dual, bias, rho, sum };
 
+    // Rows between two questions: fewer where they are long.
+    let ask = (PIECE / (1 + state.rows.values.len() / n.max(1))).clamp(1, ASK);
     let scale = samples.target.iter().fold(0.0f64, |m, t| m.max(t.abs())).max(f64::MIN_POSITIVE);
     let everyone: Vec<u32> = (0..n).filter(|&i| samples.up[i] > 0.0 || samples.down[i] > 0.0).map(|i| i as u32).collect();
     let mut active = everyone.clone();
@@ -211,7 +214,7 @@ pub(super) fn solve(
         random.shuffle(&mut active);
         let (mut worst, mut kept) = (0.0f64, 0);
         for place in 0..active.len() {
-            if place % ASK == 0 {
+            if place % ask == 0 {
                 let progress =
                     Progress { stage: "solve", done: epochs, total: None, violation: Some(rest.min(1e300)), tolerance: Some(target) };
                 if let Some(asked) = context.check(&progress) {
@@ -249,7 +252,13 @@ pub(super) fn solve(
         if worst > target {
             continue;
         }
-        let (point, certificate) = certified(table, samples, free_bias, &state);
+        let (point, certificate) = match stopped(certified(table, samples, free_bias, &state))? {
+            Ok(certified) => certified,
+            Err(reason) => {
+                stop = reason;
+                break;
+            }
+        };
         let gap = certificate.relative();
         let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
         if certificate.gap < before {
@@ -275,11 +284,12 @@ pub(super) fn solve(
     let (point, certificate) = match (best, stop) {
         (Some(best), StopReason::Converged) => best,
         (best, _) => {
-            let last = certified(table, samples, free_bias, &state);
+            // Two passes over the stored values, which nobody stops: without them the last epochs would be lost.
+            let last = certified(&table.undisturbed(), samples, free_bias, &state)?;
             best.filter(|(_, best)| best.gap < last.1.gap).unwrap_or(last)
         }
     };
-    Outcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" }
+    Ok(Outcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" })
 }
 
 fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
@@ -290,10 +300,10 @@ fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
 }
 
 /// The state as a point with its certificate; for the absolute loss the bias is the best one for the weights.
-fn certified(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> (Point, Certificate) {
+fn certified(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> Result<(Point, Certificate)> {
     let mut w = state.w.clone();
     w.extend(state.constant.map(|(weight, _)| weight));
-    let margins = table.forward(&w);
+    let margins = table.forward(&w)?;
     let bias = match samples.loss {
         _ if !free_bias => 0.0,
         LinearLoss::Absolute => samples.best_bias(&margins, 0.0),
@@ -302,6 +312,6 @@ fn certified(table: &Table<'_>, samples: &Samples<'_>, free_bias: bool, state: &
     let residuals: Vec<f64> = samples.target.iter().zip(&margins).map(|(t, m)| t - m - bias).collect();
     let pull = Pull::none(w.len());
     let point = Point { w, bias, residuals };
-    let certificate = certify(&table.backward_sides(&state.dual), samples, &pull, free_bias, &point, state.dual.clone());
-    (point, certificate)
+    let certificate = certify(&table.backward_sides(&state.dual)?, samples, &pull, free_bias, &point, state.dual.clone());
+    Ok((point, certificate))
 }

@@ -143,6 +143,17 @@ pub(super) fn balance(dual: &[f64], rest: f64) -> [f64; 2] {
     if up + rest > down { [factor(down - rest, up), 1.0] } else { [1.0, factor(up + rest, down)] }
 }
 
+/// A term of a gap, which only rounding makes negative. What is not a number stays so: `f64::max` would turn it into a proof.
+pub(super) fn not_negative(term: f64) -> f64 {
+    if term < 0.0 { 0.0 } else { term }
+}
+
+/// What the dual point zero proves about a point: true, and all that can be said without a pass over the table.
+pub(super) fn without_dual(samples: &Samples<'_>, pull: &Pull, free_bias: bool, point: &Point) -> Certificate {
+    let columns = point.w.len();
+    certify(&[vec![0.0; columns], vec![0.0; columns]], samples, pull, free_bias, point, vec![0.0; point.residuals.len()])
+}
+
 /// Certifies `(w, residuals)` with the dual point `dual`; `sides` is `X' dual` from its positive and its negative part.
 pub(super) fn certify(
     sides: &[Vec<f64>; 2],
@@ -164,9 +175,7 @@ pub(super) fn certify(
         *v *= if *v > 0.0 { up } else { down };
         let loss = samples.loss(i, r);
         primal += loss;
-        // `f64::max` would turn what is not a number into a proof.
-        let term = loss + samples.conjugate(i, *v) - *v * r;
-        gap += if term < 0.0 { 0.0 } else { term };
+        gap += not_negative(loss + samples.conjugate(i, *v) - *v * r);
     }
     Certificate { dual, primal, gap, scale: pull.scale.unwrap_or(primal) }
 }
