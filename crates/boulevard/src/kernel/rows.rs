@@ -251,10 +251,13 @@ pub fn diagonal(kernel: &Kernel, x: &Matrix<'_>) -> Result<Vec<f64>> {
             })
             .collect(),
         _ => {
-            let mut row = vec![0.0; x.columns()];
+            let mut row = Vec::new();
             (0..x.rows())
                 .map(|i| {
-                    x.copy_row(i, &mut row);
+                    // Zeros add nothing to any kernel of a row with itself: those of sparse rows are left out but for one.
+                    row.clear();
+                    x.for_each(i, |_, v| row.push(v));
+                    row.extend(x.is_sparse().then_some(0.0));
                     kernel.evaluate(&row, &row)
                 })
                 .collect()

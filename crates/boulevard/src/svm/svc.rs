@@ -20,7 +20,7 @@ use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::observe::Context;
+use crate::observe::{Context, stopped};
 use crate::parallel;
 use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Solver, TableKernel};
 
@@ -446,7 +446,11 @@ impl Learner for Svc {
             report,
         };
         if self.calibrate {
-            model.calibration = Some(self.sigmoids(data, context)?);
+            // A calibration that was stopped leaves a model without probabilities, and says so.
+            match stopped(self.sigmoids(data, context))? {
+                Ok(calibration) => model.calibration = Some(calibration),
+                Err(reason) => model.report.stop = model.report.stop.worst(reason),
+            }
         }
         model.report = model.report.finish(start, classes.rows.len(), &[&model.machine.coefficients], &[&model.machine.intercepts])?;
         Ok(model)

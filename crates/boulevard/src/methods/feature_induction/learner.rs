@@ -313,7 +313,9 @@ impl Learner for FeatureInduction {
             }
         }
         if settings.calibrate {
-            model.calibrate_in(data, context)?;
+            if let Err(reason) = stopped(model.calibrate_in(data, context))? {
+                model.report.stop = model.report.stop.worst(reason);
+            }
         }
         let (weights, offsets) = match &model.machine {
             Final::Linear(machine) => (&machine.weights, &machine.biases),

@@ -15,7 +15,7 @@ use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::svm::{
     Calibration, ClassWeight, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel, class_factors,
     fit_sigmoids, held_out_values,
@@ -250,7 +250,7 @@ impl MultiSample {
             let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
             let base = BaseKernel::new(&kernel, self.normalization, self.symmetric, &data.x, context)?;
             let ranks = ranks(&data.x);
-            report = FitReport::default();
+            report = FitReport { stop: single.report.stop, ..FitReport::default() };
             for k in sizes {
                 let tuples = match &given {
                     Some(given) if given.k == k => {
@@ -298,7 +298,18 @@ impl MultiSample {
         let folds = self.folds(data, FOLDS.min(data.len()), self.seed).unwrap_or_default();
         let outputs = self.outputs(training.factors.len());
         let raw = |model: &SvcModel, x: &Matrix<'_>| model.raw_values(x, context);
-        let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
+        let held_out = stopped_by(held_out_values(&svc, data, &folds, outputs, raw, context))?;
+        let mut values = match held_out {
+            Ok(values) => values,
+            // Stopped: no better than a sigmoid without slope beyond the sign, and no evidence.
+            Err(reason) => {
+                let count = outputs.count(training.factors.len());
+                single.report.stop = single.report.stop.worst(reason);
+                single.calibration = Some(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; count] });
+                let separation = separation(&single, &vec![f64::NAN; data.len() * count], count, training);
+                return Ok((single, separation));
+            }
+        };
         // Class weights count as more samples, here as in the machine: otherwise the sigmoid would take them back.
         let weights: Vec<f64> =
             classes.codes().iter().zip(&training.weights).map(|(&code, w)| w * training.factors[code as usize]).collect();

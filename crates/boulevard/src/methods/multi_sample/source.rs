@@ -113,10 +113,12 @@ impl<'a> BaseKernel<'a> {
         let mut m = vec![0.0; k * k];
         let width = self.x.columns();
         let (mut a, mut b) = (vec![0.0; width], vec![0.0; width]);
+        let mut meter = self.context.meter("sets");
         tuples
             .members
             .chunks_exact(k)
             .map(|tuple| {
+                meter.spend(2 * (k << k) + k * k)?;
                 for (r, &row) in tuple.iter().enumerate() {
                     for (c, &column) in tuple.iter().enumerate() {
                         m[r * k + c] = match (&self.double_gram, &self.kernel) {

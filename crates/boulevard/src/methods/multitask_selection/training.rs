@@ -31,6 +31,7 @@ impl<'a> Training<'a> {
     pub fn new(learner: &MultiTaskSelection, tasks: &'a TaskSet<'a>, context: &Context<'_>) -> Result<Self> {
         tasks.check()?;
         check_memory(learner, tasks, context)?;
+        context.go_on("prepare")?;
         let mut notes = Vec::new();
         notes.extend(offset_note(learner, tasks));
         if tasks.outputs.classify() && learner.c <= 1.0 {
@@ -79,6 +80,7 @@ impl<'a> Training<'a> {
                 tables
             }
         };
+        context.go_on("prepare")?;
         let units = tasks.targets.iter().map(|target| Task { table: target.table, y: target.y.clone() }).collect();
         Ok(Self { tasks, tables, units, kernels, notes })
     }
@@ -179,7 +181,9 @@ impl Products {
         let shape = Shape { rows: n, columns: n, depth: d };
         linalg::add_product_in(&mut centred, n, shape, 1.0, [view, view.transposed()], Part::Lower, context)?;
         let mut plain = vec![0.0; n * n];
+        let mut meter = context.meter("kernels");
         for (i, (to, from)) in plain.chunks_exact_mut(n).zip(centred.chunks_exact(n)).enumerate() {
+            meter.spend(8 * i)?;
             to[..=i].iter_mut().zip(from).zip(&along).for_each(|((to, from), other)| *to = from + (along[i] + other));
         }
         Ok(Self { plain, centred })

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::linalg;
 use crate::metrics::pareto::non_dominated_ranks;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::solver::{KernelSource, TableKernel};
 use crate::svm::{FitReport, Learner, SolverSettings, SvcModel, worse};
 
@@ -485,7 +485,9 @@ impl Learner for ParetoSvc {
             report.stop = report.stop.worst(stop);
         }
         if self.calibrate && !stopped {
-            model.calibrate_in(data, context)?;
+            if let Err(reason) = stopped_by(model.calibrate_in(data, context))? {
+                report.stop = report.stop.worst(reason);
+            }
         }
         let machine = &model.classifier.machine;
         model.report = report.finish(start, data.len(), &[&machine.coefficients], &[&machine.intercepts])?;

@@ -149,7 +149,9 @@ fn step(
     let mut length = 1.0;
     // The best of a shrinking sequence: the objective is convex along the step.
     let mut now = objective(length);
+    let mut meter = table.context().meter("solve");
     while length > 1e-10 {
+        meter.spend(4 * (point.w.len() + point.residuals.len()))?;
         let shorter = objective(0.5 * length);
         if now < before && now <= shorter {
             break;
