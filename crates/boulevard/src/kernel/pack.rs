@@ -88,7 +88,8 @@ pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>, context: &Cont
 
 /// Rows of so many values between two questions whether to go on.
 fn stride(columns: usize) -> usize {
-    (PIECE / 2 / columns.max(1)).max(1)
+    // Fresh memory is written on the way: a value takes as long as several multiplications.
+    (PIECE / 8 / columns.max(1)).max(1)
 }
 
 fn ask(row: usize, stride: usize, context: &Context<'_>) -> Result<()> {

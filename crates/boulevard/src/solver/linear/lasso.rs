@@ -78,9 +78,12 @@ pub(super) fn solve(
 fn columns_in_play(w: &[f64], gradient: &[f64], joining: usize, d: usize) -> Vec<usize> {
     let mut waiting: Vec<(f64, usize)> =
         (0..d).filter(|&j| w[j] == 0.0 && gradient[j].abs() > 1.0 - 1e-9).map(|j| (gradient[j].abs(), j)).collect();
-    waiting.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut columns: Vec<usize> = (0..d).filter(|&j| w[j] != 0.0).collect();
     let joining = joining.max(columns.len());
+    // Of a million columns only the first few are wanted.
+    if joining < waiting.len() {
+        waiting.select_nth_unstable_by(joining, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    }
     columns.extend(waiting.iter().take(joining).map(|(_, j)| *j));
     columns.sort_unstable();
     columns

@@ -88,6 +88,8 @@ pub(super) struct Engine<'a, T: Real> {
     cache: Cache,
     clock: u64,
     direction: Option<Direction>,
+    /// Steps along a direction with a curvature above rounding, since the violation last fell below all before.
+    curved: u64,
     lanes: usize,
     floor: f64,
     dimensions: usize,
@@ -138,6 +140,7 @@ impl<'a, T: Real> Engine<'a, T> {
             cache: Cache::new(n, first_slots, slots),
             clock: 0,
             direction: None,
+            curved: 0,
             lanes,
             floor: (T::ROUNDING * 8.0 * largest).max(1e-12),
             dimensions,
@@ -198,6 +201,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let work = self.samples.len().saturating_mul(self.kernel.work()).saturating_mul(BLOCK_ROWS);
         let clock_every = if work > PIECE / CLOCK_EVERY as usize { 1 } else { CLOCK_EVERY };
         let mut progress_at = (f64::INFINITY, first_iteration);
+        self.curved = 0;
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
             let Some(choice) = self.choose(groups) else { return Outcome::Reached };
@@ -210,11 +214,13 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             if choice.violation < progress_at.0 {
                 progress_at = (choice.violation, *iterations);
+                self.curved = 0;
             } else if *iterations - progress_at.1 > PATIENCE + PATIENCE_PER_SAMPLE * b.len() as u64 {
-                if choice.violation <= ROUNDINGS * T::ROUNDING * self.size(problem, b) {
+                // Nor is there anything to gain where all steps went along directions whose curvature is lost in rounding.
+                if self.curved == 0 || choice.violation <= ROUNDINGS * T::ROUNDING * self.size(problem, b) {
                     return Outcome::Stuck;
                 }
-                progress_at.1 = *iterations;
+                (progress_at.1, self.curved) = (*iterations, 0);
             }
             if *iterations >= limits.max_iterations {
                 return Outcome::Stopped(StopReason::MaxIterations);
@@ -380,6 +386,7 @@ impl<'a, T: Real> Engine<'a, T> {
         };
         let (_, slope_j) = slopes(problem, b[sample_j], g_j);
         let curvature = (diagonal_i.to_f64() + k_jj - 2.0 * k_ij).max(self.floor);
+        self.curved += u64::from(curvature > self.floor);
         let fall = slope_j - choice.slope.to_f64();
         let pair = Pair { up: sample_i, down: sample_j, fall, curvature };
         let followed = self.direction.take().and_then(|last| last.follow(problem, b, &pair, trail_i - trail_j));
