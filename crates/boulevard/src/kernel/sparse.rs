@@ -119,13 +119,15 @@ type Lines<T> = Vec<[T; TILE_ROWS]>;
 
 impl<T: Real> SparseRows<T> {
     pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, context: &Context<'_>) -> Result<Self> {
+        let mut meter = context.meter("prepare");
         let tables: Vec<&Csr<'_>> = std::iter::once(rows).chain(columns).collect();
+        let stored = 8 * tables.iter().map(|x| x.values().len()).sum::<usize>();
         let numbers = Numbers::new(&tables);
-        context.go_on("prepare")?;
+        meter.spend(stored)?;
         let columns = columns.map(|columns| Stored::new(recipe, columns, &numbers));
-        context.go_on("prepare")?;
+        meter.spend(stored)?;
         let queries = Arc::new(Stored::new(recipe, rows, &numbers));
-        context.go_on("prepare")?;
+        meter.spend(stored)?;
         Ok(Self { formula: recipe.formula, queries, columns, dimensions: numbers.count(), spare: Mutex::default(), isa: context.isa })
     }
 

@@ -108,11 +108,12 @@ impl Table {
         draws: usize,
         context: &Context<'_>,
     ) -> Result<Self> {
-        context.go_on("prepare")?;
+        let mut meter = context.meter("prepare");
+        meter.spend(8 * x.rows() * x.columns())?;
         let Matrix::F64(dense) = &x else { return Err(Error::data("feature induction needs a dense table")) };
         let standard = Standard::fit(dense.values(), x.columns(), &counts, context)?;
         let columns = SortedColumns::new_in(&x, context)?;
-        context.go_on("prepare")?;
+        meter.spend(8 * x.rows() * x.columns())?;
         let z = standard.table(&x);
         Ok(Self { columns, standard, z, counts, codes, draws, groups, x })
     }

@@ -31,7 +31,9 @@ impl<'a> Training<'a> {
     pub fn new(learner: &MultiTaskSelection, tasks: &'a TaskSet<'a>, context: &Context<'_>) -> Result<Self> {
         tasks.check()?;
         check_memory(learner, tasks, context)?;
-        context.go_on("prepare")?;
+        let mut meter = context.meter("prepare");
+        let values = 4 * tasks.tables.iter().map(|x| x.rows().saturating_mul(x.columns())).fold(0, usize::saturating_add);
+        meter.spend(values)?;
         let mut notes = Vec::new();
         notes.extend(offset_note(learner, tasks));
         if tasks.outputs.classify() && learner.c <= 1.0 {
@@ -80,7 +82,7 @@ impl<'a> Training<'a> {
                 tables
             }
         };
-        context.go_on("prepare")?;
+        meter.spend(values)?;
         let units = tasks.targets.iter().map(|target| Task { table: target.table, y: target.y.clone() }).collect();
         Ok(Self { tasks, tables, units, kernels, notes })
     }

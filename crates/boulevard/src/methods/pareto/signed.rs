@@ -46,8 +46,9 @@ impl<'a> SignedKernel<'a> {
         let width = n.next_multiple_of(self.context.isa.lanes::<f64>());
         let mut values = Vec::with_capacity(n * n);
         let mut buffer = vec![0.0; width];
+        let (mut meter, work) = (context.meter("front"), n * (rows.work() + 8));
         for row in 0..n {
-            context.go_on("front")?;
+            meter.spend(work)?;
             match rows.resident(row) {
                 Some(row) => values.extend_from_slice(&row[..n]),
                 None => {
