@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::observe::StopReason;
+
 /// The result type of the whole library.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -81,6 +83,12 @@ pub enum Error {
         needed: usize,
         /// Bytes allowed.
         allowed: usize,
+    },
+    /// The time limit or the caller ended the work before there was anything to return.
+    #[error("the work was stopped ({}) before there was a result", reason.text())]
+    Stopped {
+        /// Which of the two.
+        reason: StopReason,
     },
 }
 

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::error::{Error, Result};
 pub use crate::simd::Isa;
 
 /// Why a solver stopped.
@@ -23,6 +24,8 @@ pub enum StopReason {
     TimeLimit,
     /// The caller asked to stop.
     Interrupted,
+    /// No step changes anything any more at this precision, and the tolerance is still not reached: it asks for more digits than there are.
+    Rounding,
 }
 
 impl StopReason {
@@ -31,14 +34,27 @@ impl StopReason {
         matches!(self, Self::TimeLimit | Self::Interrupted)
     }
 
-    /// 0 converged, 1 iteration limit, 2 time limit, 3 interrupted.
+    /// 0 converged, 1 iteration limit, 2 time limit, 3 interrupted, 4 stuck at rounding.
     pub fn code(self) -> i32 {
         self as i32
     }
 
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::MaxIterations => "iteration limit",
+            Self::TimeLimit => "time limit",
+            Self::Interrupted => "interrupted",
+            Self::Rounding => "stuck at rounding",
+        }
+    }
+
     /// The worse of two reasons, for work made of parts.
     pub fn worst(self, other: Self) -> Self {
-        if self.code() >= other.code() { self } else { other }
+        // Rounding came last into the list, but is next to the best: nothing more could have been had.
+        let rank = |reason: Self| if reason == Self::Rounding { 1 } else { 2 * reason.code() };
+        if rank(self) >= rank(other) { self } else { other }
     }
 }
 
@@ -82,6 +98,38 @@ impl StopFlag {
 impl Observer for StopFlag {
     fn on_progress(&self, _: &Progress<'_>) -> ControlFlow<()> {
         if self.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Multiplications between two questions whether to go on: some milliseconds, so that a stop is noticed within 50 of them even where a
+/// multiplication waits for memory.
+pub const PIECE: usize = 1 << 23;
+
+/// Counts work and asks now and then whether to go on: for loops whose turns are shorter than a [`PIECE`].
+pub struct Meter<'a> {
+    context: &'a Context<'a>,
+    stage: &'a str,
+    done: usize,
+}
+
+impl Meter<'_> {
+    /// Counts some multiplications (or as long); an error where the work must stop.
+    pub fn spend(&mut self, work: usize) -> Result<()> {
+        self.done = self.done.saturating_add(work);
+        if self.done < PIECE {
+            return Ok(());
+        }
+        self.done = 0;
+        self.context.go_on(self.stage)
+    }
+}
+
+/// The reason inside an [`Error::Stopped`]; other errors stay what they are.
+pub fn stopped<T>(result: Result<T>) -> Result<std::result::Result<T, StopReason>> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(Error::Stopped { reason }) => Ok(Err(reason)),
+        Err(error) => Err(error),
     }
 }
 
@@ -141,6 +189,25 @@ impl<'a> Context<'a> {
             Some(deadline) if Instant::now() >= deadline => Some(StopReason::TimeLimit),
             _ => None,
         }
+    }
+
+    /// For pieces of long computations: an error where the work must stop, which whoever has something to return turns into a
+    /// [`StopReason`] (see [`stopped`]). Pieces between two questions take milliseconds: [`PIECE`].
+    pub fn go_on(&self, stage: &str) -> Result<()> {
+        match self.check(&Progress { stage, done: 0, total: None, violation: None, tolerance: None }) {
+            Some(reason) => Err(Error::Stopped { reason }),
+            None => Ok(()),
+        }
+    }
+
+    /// A meter for loops of short turns.
+    pub fn meter<'s>(&'s self, stage: &'s str) -> Meter<'s> {
+        Meter { context: self, stage, done: 0 }
+    }
+
+    /// The same without anybody who could stop it: for the last pass, which makes a result of what there is.
+    pub fn undisturbed(&self) -> Context<'static> {
+        Context { observer: None, deadline: None, threads: self.threads, memory: self.memory, isa: self.isa }
     }
 
     /// [`Context::check`] for a stage of `total` equal steps, `done` of them finished.

@@ -64,6 +64,7 @@ impl DataArgs {
             target,
             one_hot: self.one_hot,
             n_features: None,
+            max_features: None,
             missing: if self.drop_missing { Missing::DropRow } else { Missing::Error },
         }
     }

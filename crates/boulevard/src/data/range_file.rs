@@ -10,6 +10,7 @@
 //! A file made with `-y` starts with a section for the target: `y`, then `low high`, then `min max`.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 use super::{Scaler, Scaling};
@@ -45,6 +46,9 @@ impl TargetRange {
         self.min + (self.max - self.min) * ((value - self.low) / (self.high - self.low))
     }
 }
+
+/// The word before the number of features on the last line.
+const END: &str = "#features";
 
 /// The contents of a range file.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,9 +105,20 @@ impl RangeFile {
         text
     }
 
-    /// Writes the file.
+    /// The text with its end marked, so that a file cut short is noticed: the first feature's line ends in a blank, and the last line
+    /// counts the features. `svm-scale` reads both without seeing them.
+    fn to_marked_text(&self) -> String {
+        let text = self.to_text();
+        let Some(&(column, min, max)) = self.features.first() else { return text };
+        let first = format!("{} {} {}\n", column + 1, number(min), number(max));
+        let head = format!("x\n{} {}\n", number(self.low), number(self.high));
+        let marked = text.replacen(&format!("{head}{first}"), &format!("{head}{} \n", first.trim_end()), 1);
+        format!("{marked}{END} {}\n", self.features.len())
+    }
+
+    /// Writes the file, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        std::fs::write(path, self.to_text()).map_err(|source| Error::io(path, source))
+        crate::atomic_file::replace(path, |file| file.write_all(self.to_marked_text().as_bytes()).map_err(|source| Error::io(path, source)))
     }
 
     /// Reads a file.
@@ -114,7 +129,7 @@ impl RangeFile {
 
     /// Reads the text of a file; `path` appears in messages only.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let mut lines = Lines { rest: text.lines(), line: 0, path };
+        let mut lines = Lines { rest: text.lines(), line: 0, path, blank: false };
         let mut head = lines.words("`x` or `y`")?;
         let mut target = None;
         if head == ["y"] {
@@ -134,7 +149,19 @@ impl RangeFile {
         let [low, high] = lines.numbers("low and high of the features")?;
         lines.rising("low", low, "high", high)?;
         let mut features: Vec<(usize, f64, f64)> = Vec::new();
+        let (mut marked, mut ended) = (false, false);
         while let Some(words) = lines.next_words() {
+            if ended {
+                return Err(lines.complaint("there is more after the last line".to_owned()));
+            }
+            if let [END, count] = words[..] {
+                if count.parse() != Ok(features.len()) {
+                    return Err(lines.complaint(format!("the file says it has {count} features, but {} are there", features.len())));
+                }
+                ended = true;
+                continue;
+            }
+            marked |= features.is_empty() && lines.blank;
             let [feature, min, max] = words[..] else {
                 return Err(lines.complaint(format!("expected feature, smallest and largest value, found {} words", words.len())));
             };
@@ -151,6 +178,11 @@ impl RangeFile {
             lines.rising("smallest", min, "largest", max)?;
             features.push((column, min, max));
         }
+        if marked && !ended {
+            return Err(
+                lines.complaint(format!("the file ends before its last line (`{END}` and the number of features): it was cut short"))
+            );
+        }
         Ok(Self { target, low, high, features })
     }
 }
@@ -165,6 +197,8 @@ struct Lines<'a> {
     rest: std::str::Lines<'a>,
     line: usize,
     path: &'a Path,
+    /// Whether the current line ends in a blank.
+    blank: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -176,7 +210,9 @@ impl<'a> Lines<'a> {
     fn next_words(&mut self) -> Option<Vec<&'a str>> {
         loop {
             self.line += 1;
-            let words: Vec<&str> = self.rest.next()?.split_ascii_whitespace().collect();
+            let line = self.rest.next()?;
+            self.blank = line.ends_with(' ');
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
             if !words.is_empty() {
                 return Some(words);
             }

@@ -43,6 +43,7 @@ const REPEATS: u64 = 5;
 /// ```
 pub fn k_fold(n: usize, k: usize, seed: u64) -> Result<Vec<Split>> {
     check_folds(k, n, "rows")?;
+    check_bytes("cross-validation", "k", k, bytes(n))?;
     let mut fold_of = vec![0; n];
     for (place, row) in Random::new(seed, PLAIN).permutation(n).into_iter().enumerate() {
         fold_of[row] = place % k;
@@ -56,6 +57,7 @@ pub fn k_fold(n: usize, k: usize, seed: u64) -> Result<Vec<Split>> {
 /// is missing from the training part of the fold that tests it.
 pub fn stratified_k_fold(classes: &Categories, k: usize, seed: u64) -> Result<Vec<Split>> {
     check_folds(k, classes.len(), "rows")?;
+    check_bytes("cross-validation", "k", k, bytes(classes.len()))?;
     let mut random = Random::new(seed, STRATIFIED);
     let mut fold_of = vec![0; classes.len()];
     // Dealing goes on where the last class stopped: that evens out the fold sizes as well.
@@ -77,6 +79,7 @@ pub fn group_k_fold(groups: &Categories, k: usize, seed: u64) -> Result<Vec<Spli
     let sizes = groups.counts();
     let mut order: Vec<usize> = (0..sizes.len()).filter(|&group| sizes[group] > 0).collect();
     check_folds(k, order.len(), "groups")?;
+    check_bytes("cross-validation", "k", k, bytes(groups.len()))?;
     Random::new(seed, GROUPED).shuffle(&mut order);
     // A stable sort: groups of the same size stay in random order.
     order.sort_by_key(|&group| std::cmp::Reverse(sizes[group]));
@@ -99,6 +102,7 @@ pub fn group_k_fold(groups: &Categories, k: usize, seed: u64) -> Result<Vec<Spli
 pub fn multilabel_k_fold(labels: &LabelMatrix, k: usize, seed: u64) -> Result<Vec<Split>> {
     let rows = labels.len();
     check_folds(k, rows, "rows")?;
+    check_bytes("cross-validation", "k", k, bytes(rows))?;
     let mut random = Random::new(seed, MULTILABEL);
     // Rows in random order, so that which of two alike rows goes first is left to chance too.
     let order = random.permutation(rows);
@@ -184,8 +188,11 @@ pub fn stratified_hold_out(classes: &Categories, test_fraction: f64, seed: u64) 
 /// ```
 pub fn repeated(repeats: usize, seed: u64, mut split: impl FnMut(u64) -> Result<Vec<Split>>) -> Result<Vec<Split>> {
     check::at_least("repeated", "repeats", repeats, 1)?;
-    let mut splits = Vec::new();
-    for seed in repeat_seeds(seed).take(repeats) {
+    let mut seeds = repeat_seeds(seed).take(repeats);
+    let mut splits = split(seeds.next().unwrap_or(seed))?;
+    let one = splits.iter().fold(0, |sum: usize, split| sum.saturating_add(bytes(split.train.len() + split.test.len())));
+    check_bytes("repeated", "repeats", repeats, one)?;
+    for seed in seeds {
         splits.extend(split(seed)?);
     }
     Ok(splits)
@@ -195,6 +202,23 @@ pub fn repeated(repeats: usize, seed: u64, mut split: impl FnMut(u64) -> Result<
 pub fn repeat_seeds(seed: u64) -> impl Iterator<Item = u64> {
     let mut random = Random::new(seed, REPEATS);
     std::iter::once(seed).chain(std::iter::repeat_with(move || random.bits()))
+}
+
+/// Bytes that lists of splits may take: they are made before the first fit, and one number asks for all of them.
+const MOST_BYTES: usize = 4 << 30;
+
+/// Bytes of a split of so many rows.
+fn bytes(rows: usize) -> usize {
+    rows.saturating_mul(size_of::<usize>()).saturating_add(size_of::<Split>())
+}
+
+/// Fails where `value` times `each` bytes are too many.
+fn check_bytes(owner: &'static str, name: &'static str, value: usize, each: usize) -> Result<()> {
+    let most = MOST_BYTES / each.max(1);
+    if value <= most {
+        return Ok(());
+    }
+    Err(check::complaint(owner, name, format!("at most {most} for a table of this size (the splits would take {each} bytes each)"), value))
 }
 
 fn check_folds(k: usize, available: usize, what: &str) -> Result<()> {

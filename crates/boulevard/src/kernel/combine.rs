@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::rows::KernelRows;
+use super::rows::{KernelRows, fill_watched};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::linalg;
+use crate::observe::Context;
 use crate::simd::{Isa, Real, sweep};
 
 /// A matrix of kernel values that is already there.
@@ -83,6 +84,11 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
         }
     }
 
+    fn work(&self) -> usize {
+        // A value of a sparse matrix is looked for.
+        16
+    }
+
     fn accuracy(&self) -> f64 {
         let largest = match &self.values {
             Values::Rows(x) | Values::Columns(x, _) => {
@@ -128,41 +134,42 @@ pub(crate) struct GramRows {
 impl GramRows {
     /// Evaluates all of `kernel`, rounded to single precision if asked. Of a matrix that is symmetric by its formula only the lower triangle
     /// is computed; one that was given is taken as it is.
-    pub(crate) fn new(kernel: &dyn KernelRows<f64>, symmetric: bool, rounded: bool, isa: Isa) -> Self {
-        let mut gram = Self::empty(kernel, isa);
+    pub(crate) fn new(kernel: &dyn KernelRows<f64>, symmetric: bool, rounded: bool, context: &Context<'_>) -> Result<Self> {
+        let mut gram = Self::empty(kernel, context.isa);
         let (rows, columns, lanes, width) = (gram.rows, gram.columns, gram.lanes, gram.width);
         let order: Vec<usize> = (0..rows).collect();
         if symmetric {
             for (block, out) in order.chunks(lanes).zip(gram.values.chunks_mut(lanes * width)) {
                 let end = block[block.len() - 1] + 1;
-                kernel.fill(block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>());
+                fill_watched(kernel, block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
             }
             linalg::mirror(&mut gram.values, rows, width);
         } else {
-            kernel.fill(&order, 0..columns, &mut gram.values.chunks_exact_mut(width).collect::<Vec<_>>());
+            fill_watched(kernel, &order, 0..columns, &mut gram.values.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
         }
         if rounded {
             round(&mut gram.values);
         }
-        gram
+        Ok(gram)
     }
 
     /// The symmetric matrix of two groups of samples, one after the other, whose own matrices are known: only what is between them is
     /// computed.
-    pub(crate) fn of_groups(kernel: &dyn KernelRows<f64>, groups: [&Self; 2], isa: Isa) -> Self {
-        let mut gram = Self::empty(kernel, isa);
+    pub(crate) fn of_groups(kernel: &dyn KernelRows<f64>, groups: [&Self; 2], context: &Context<'_>) -> Result<Self> {
+        let mut gram = Self::empty(kernel, context.isa);
+        let lanes = gram.lanes;
         let (width, first) = (gram.width, groups[0].rows);
         let (above, below) = gram.values.split_at_mut(first * width);
         for (row, to) in above.chunks_exact_mut(width).enumerate() {
             to[..first].copy_from_slice(&groups[0].row(row)[..first]);
         }
         let order: Vec<usize> = (first..gram.rows).collect();
-        kernel.fill(&order, 0..first, &mut below.chunks_exact_mut(width).collect::<Vec<_>>());
+        fill_watched(kernel, &order, 0..first, &mut below.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
         for (row, to) in below.chunks_exact_mut(width).enumerate() {
             to[first..gram.columns].copy_from_slice(&groups[1].row(row)[..groups[1].rows]);
         }
         linalg::mirror(&mut gram.values, gram.rows, width);
-        gram
+        Ok(gram)
     }
 
     /// Room for a matrix. Every value is written later, padding too where tiles write it; what it holds before is finite.
@@ -217,6 +224,10 @@ impl KernelRows<f64> for GramRows {
         self.accuracy
     }
 
+    fn work(&self) -> usize {
+        1
+    }
+
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<f64> + 's> {
         let width = columns.len().next_multiple_of(self.lanes);
         let mut values = vec![0.0; self.rows * width];
@@ -260,6 +271,10 @@ impl KernelRows<f64> for RoundedRows<'_> {
         self.inner.accuracy()
     }
 
+    fn work(&self) -> usize {
+        self.inner.work()
+    }
+
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<f64> + 's> {
         Box::new(RoundedRows::new(self.inner.restrict(columns)))
     }
@@ -297,6 +312,10 @@ impl<T: Real> KernelRows<T> for SumRows<'_, T> {
         for (out, sums) in out.iter_mut().zip(sums.chunks_exact(width.max(1))) {
             out.iter_mut().zip(sums).for_each(|(to, &sum)| *to = T::from_f64(sum));
         }
+    }
+
+    fn work(&self) -> usize {
+        self.parts.iter().map(|(_, part)| part.work()).sum()
     }
 
     fn accuracy(&self) -> f64 {
@@ -339,6 +358,10 @@ impl<T: Real> KernelRows<T> for NormalizedRows<'_, T> {
                 *to = T::from_f64(to.to_f64() * scale * self.row_scale[row]);
             }
         }
+    }
+
+    fn work(&self) -> usize {
+        self.inner.work() + 4
     }
 
     fn accuracy(&self) -> f64 {

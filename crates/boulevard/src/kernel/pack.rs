@@ -6,6 +6,8 @@ use std::sync::Arc;
 use super::rows::KernelRows;
 use super::{Kernel, function::Gamma};
 use crate::data::Matrix;
+use crate::error::Result;
+use crate::observe::{Context, PIECE};
 use crate::simd::tile::{self, Combine, Finish, Formula, Panels, Queries, TILE_ROWS};
 use crate::simd::{Isa, Real};
 
@@ -67,10 +69,12 @@ pub(super) fn recipe<T: Real>(kernel: &Kernel) -> Option<Recipe<T>> {
 }
 
 /// The point that distance kernels are centered on: the column means of `x`, or nothing where centring is not allowed.
-pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>) -> Vec<f64> {
+pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     let mut mean = vec![0.0; x.columns()];
     if recipe.distance && x.rows() > 0 {
+        let stride = stride(x.columns());
         for row in 0..x.rows() {
+            ask(row, stride, context)?;
             x.for_each(row, |j, v| mean[j] += v);
         }
         mean.iter_mut().for_each(|m| *m /= x.rows() as f64);
@@ -79,7 +83,17 @@ pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>) -> Vec<f64> {
             mean.fill(0.0);
         }
     }
-    mean
+    Ok(mean)
+}
+
+/// Rows of so many values between two questions whether to go on.
+fn stride(columns: usize) -> usize {
+    // Fresh memory is written on the way: a value takes as long as several multiplications.
+    (PIECE / 8 / columns.max(1)).max(1)
+}
+
+fn ask(row: usize, stride: usize, context: &Context<'_>) -> Result<()> {
+    if row % stride == stride - 1 { context.go_on("prepare") } else { Ok(()) }
 }
 
 /// Rows of a table after centring and scaling, row-major, with their start values.
@@ -90,11 +104,13 @@ pub(super) struct PackedTable<T> {
 }
 
 impl<T: Real> PackedTable<T> {
-    pub(super) fn new(recipe: &Recipe<T>, center: &[f64], x: &Matrix<'_>) -> Self {
+    pub(super) fn new(recipe: &Recipe<T>, center: &[f64], x: &Matrix<'_>, context: &Context<'_>) -> Result<Self> {
         let (rows, dimensions) = (x.rows(), x.columns());
         let mut values = vec![T::default(); rows * dimensions];
         let mut starts = vec![T::default(); rows];
+        let stride = stride(dimensions);
         for (row, (to, start)) in values.chunks_exact_mut(dimensions).zip(&mut starts).enumerate() {
+            ask(row, stride, context)?;
             match x {
                 Matrix::F64(dense) => {
                     for ((to, &v), c) in to.iter_mut().zip(dense.row(row)).zip(center) {
@@ -118,7 +134,7 @@ impl<T: Real> PackedTable<T> {
                 *start = T::from_f64(-0.5 * to.iter().map(|v| v.to_f64() * v.to_f64()).sum::<f64>());
             }
         }
-        Self { values, starts, dimensions }
+        Ok(Self { values, starts, dimensions })
     }
 
     fn row(&self, row: usize) -> &[T] {
@@ -142,14 +158,16 @@ impl<T: Real> PackedTable<T> {
     }
 
     /// The rows as panels.
-    pub(super) fn pack(&self, isa: Isa) -> Packed<T> {
+    pub(super) fn pack(&self, isa: Isa, context: &Context<'_>) -> Result<Packed<T>> {
         let lanes = isa.lanes::<T>();
         let panels = self.len().div_ceil(lanes);
         let size = self.dimensions * lanes;
         let mut values = vec![T::default(); panels * size];
         let mut starts = vec![T::default(); panels * lanes];
         starts[..self.len()].copy_from_slice(&self.starts);
+        let stride = stride(size);
         for (p, panel) in values.chunks_exact_mut(size.max(1)).enumerate() {
+            ask(p, stride, context)?;
             let rows = p * lanes..((p + 1) * lanes).min(self.len());
             for (c, row) in rows.enumerate() {
                 for (k, &value) in self.row(row).iter().enumerate() {
@@ -157,7 +175,7 @@ impl<T: Real> PackedTable<T> {
                 }
             }
         }
-        Packed { values, starts, dimensions: self.dimensions, lanes }
+        Ok(Packed { values, starts, dimensions: self.dimensions, lanes })
     }
 }
 
@@ -195,14 +213,15 @@ pub(super) struct PackedRows<T> {
 
 impl<T: Real> PackedRows<T> {
     /// Rows of `rows` against columns of `columns`; `None` means the same table.
-    pub(super) fn new(recipe: &Recipe<T>, rows: &Matrix<'_>, columns: Option<&Matrix<'_>>, isa: Isa) -> Self {
-        let center = center(recipe, rows);
-        let queries = PackedTable::new(recipe, &center, rows);
-        let other = columns.map(|columns| PackedTable::new(recipe, &center, columns));
+    pub(super) fn new(recipe: &Recipe<T>, rows: &Matrix<'_>, columns: Option<&Matrix<'_>>, context: &Context<'_>) -> Result<Self> {
+        let isa = context.isa;
+        let center = center(recipe, rows, context)?;
+        let queries = PackedTable::new(recipe, &center, rows, context)?;
+        let other = columns.map(|columns| PackedTable::new(recipe, &center, columns, context)).transpose()?;
         let table = other.as_ref().unwrap_or(&queries);
-        let (columns, len) = (table.pack(isa), table.len());
+        let (columns, len) = (table.pack(isa, context)?, table.len());
         let accuracy = accuracy(recipe, &queries).max(accuracy(recipe, table));
-        Self { formula: recipe.formula, queries: Arc::new(queries), columns, len, accuracy, isa }
+        Ok(Self { formula: recipe.formula, queries: Arc::new(queries), columns, len, accuracy, isa })
     }
 }
 
@@ -280,12 +299,17 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
         self.accuracy
     }
 
+    fn work(&self) -> usize {
+        self.queries.dimensions + 16
+    }
+
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let dimensions = self.queries.dimensions;
         let mut values = Vec::with_capacity(columns.len() * dimensions);
         columns.iter().for_each(|&c| values.extend_from_slice(self.queries.row(c)));
         let starts = columns.iter().map(|&c| self.queries.starts[c]).collect();
-        let packed = PackedTable { values, starts, dimensions }.pack(self.isa);
+        let nobody = Context { isa: self.isa, ..Context::default() };
+        let packed = PackedTable { values, starts, dimensions }.pack(self.isa, &nobody).expect("nobody stops it");
         Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self })
     }
 }

@@ -8,8 +8,9 @@ use super::sparse::{SparseRows, is_better_dense};
 use super::{Custom, Kernel};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
-use crate::observe::Context;
+use crate::observe::{Context, PIECE};
 use crate::simd::Real;
+use crate::simd::tile::TILE_ROWS;
 
 /// Values of a kernel between the samples of its rows and the samples of its columns. Values are plain `k(x, z)` in the tables' own
 /// order, so that one set of rows serves every pair of classes, label, fold and round. The same value has the same bits however it is
@@ -69,6 +70,9 @@ pub trait KernelRows<T: Real>: Send + Sync {
     /// A bound on the error of a value by rounding.
     fn accuracy(&self) -> f64;
 
+    /// Multiplications per value, about: long work is cut into pieces by it.
+    fn work(&self) -> usize;
+
     /// The same rows against some of the columns only. Only for kernels whose rows are its columns.
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's>;
 }
@@ -83,6 +87,66 @@ pub(crate) fn padded(columns: usize) -> usize {
 /// Where a vector is not zero, and its values there.
 pub(crate) fn support(b: &[f64]) -> (Vec<usize>, Vec<f64>) {
     b.iter().enumerate().filter(|(_, value)| **value != 0.0).map(|(i, value)| (i, *value)).unzip()
+}
+
+/// [`KernelRows::fill`] in pieces, asking in between whether to go on. `lanes` are the columns of a panel.
+pub(crate) fn fill_watched<T: Real>(
+    kernel: &dyn KernelRows<T>,
+    rows: &[usize],
+    columns: Range<usize>,
+    out: &mut [&mut [T]],
+    lanes: usize,
+    context: &Context<'_>,
+) -> Result<()> {
+    let values = (PIECE / kernel.work().max(1)).max(1);
+    if rows.len().saturating_mul(columns.len()) <= values {
+        kernel.fill(rows, columns, out);
+        return Ok(());
+    }
+    // Whole tiles of rows first: they read every column once.
+    let height = (values / columns.len().max(1) / TILE_ROWS * TILE_ROWS).max(TILE_ROWS);
+    let width = (values / height).max(1).next_multiple_of(lanes);
+    for (rows, out) in rows.chunks(height).zip(out.chunks_mut(height)) {
+        for first in columns.clone().step_by(width) {
+            context.go_on("kernel")?;
+            let part = first..(first + width).min(columns.end);
+            let from = first - columns.start;
+            let room = part.len().next_multiple_of(lanes);
+            let mut slices: Vec<&mut [T]> = out
+                .iter_mut()
+                .map(|row| {
+                    let end = (from + room).min(row.len());
+                    &mut row[from..end]
+                })
+                .collect();
+            kernel.fill(rows, part, &mut slices);
+        }
+    }
+    Ok(())
+}
+
+/// [`KernelRows::weigh`] for one output in pieces of rows, asking in between whether to go on; sums as if it were one call.
+pub(crate) fn weigh_watched<T: Real>(
+    kernel: &dyn KernelRows<T>,
+    rows: &[usize],
+    weights: &[f64],
+    columns: Range<usize>,
+    sums: &mut [f64],
+    context: &Context<'_>,
+) -> Result<()> {
+    // Kernels sum in blocks of rows that divide this number: cut elsewhere, the sums would have other bits.
+    const BLOCK: usize = 16;
+    let values = (PIECE / kernel.work().max(1)).max(1);
+    let height = if rows.len().saturating_mul(columns.len()) <= 8 * values {
+        rows.len().max(1)
+    } else {
+        (values / columns.len().max(1) / BLOCK * BLOCK).max(BLOCK)
+    };
+    for (rows, weights) in rows.chunks(height).zip(weights.chunks(height)) {
+        context.go_on("kernel")?;
+        kernel.weigh(rows, weights, 1, columns.clone(), sums);
+    }
+    Ok(())
 }
 
 /// The kernel matrix of a table with itself. `kernel` must be resolved ([`Kernel::resolve`]).
@@ -140,9 +204,9 @@ fn between<'a, T: Real>(
             let recipe = recipe::<T>(kernel).expect("all others have a formula");
             match (rows, other) {
                 (Matrix::Sparse(a), Matrix::Sparse(b)) if !is_better_dense(a) => {
-                    Box::new(SparseRows::new(&recipe, a, columns.map(|_| b), context.isa))
+                    Box::new(SparseRows::new(&recipe, a, columns.map(|_| b), context)?)
                 }
-                _ => Box::new(PackedRows::new(&recipe, rows, columns, context.isa)),
+                _ => Box::new(PackedRows::new(&recipe, rows, columns, context)?),
             }
         }
     })
@@ -186,6 +250,10 @@ impl<T: Real> KernelRows<T> for SubsetRows<'_, T> {
         self.columns.accuracy()
     }
 
+    fn work(&self) -> usize {
+        self.columns.work()
+    }
+
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let chosen = Self { whole: self.whole, columns: self.whole.restrict(&self.samples(columns)), samples: self.samples.clone() };
         Box::new(chosen)
@@ -205,10 +273,13 @@ pub fn diagonal(kernel: &Kernel, x: &Matrix<'_>) -> Result<Vec<f64>> {
             })
             .collect(),
         _ => {
-            let mut row = vec![0.0; x.columns()];
+            let mut row = Vec::new();
             (0..x.rows())
                 .map(|i| {
-                    x.copy_row(i, &mut row);
+                    // Zeros add nothing to any kernel of a row with itself: those of sparse rows are left out but for one.
+                    row.clear();
+                    x.for_each(i, |_, v| row.push(v));
+                    row.extend(x.is_sparse().then_some(0.0));
                     kernel.evaluate(&row, &row)
                 })
                 .collect()

@@ -4,11 +4,13 @@
 //! its own stored values.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pack::Recipe;
 use super::rows::KernelRows;
 use crate::data::Csr;
+use crate::error::Result;
+use crate::observe::Context;
 use crate::simd::tile::{self, Combine, Formula, TILE_ROWS};
 use crate::simd::{Isa, Real};
 
@@ -31,9 +33,9 @@ struct Stored<T> {
 }
 
 impl<T: Real> Stored<T> {
-    fn new(recipe: &Recipe<T>, x: &Csr<'_>) -> Self {
+    fn new(recipe: &Recipe<T>, x: &Csr<'_>, numbers: &Numbers) -> Self {
         let entries: Vec<(u32, T)> =
-            x.indices().iter().zip(x.values()).map(|(&j, &v)| (j as u32, T::from_f64(v * recipe.scale()))).collect();
+            x.indices().iter().zip(x.values()).map(|(&j, &v)| (numbers.of(j), T::from_f64(v * recipe.scale()))).collect();
         let rows = x.offsets().len() - 1;
         let (mut starts, mut alone) = (vec![T::default(); rows], vec![T::default(); rows]);
         for row in 0..rows {
@@ -63,20 +65,70 @@ impl<T: Real> Stored<T> {
     }
 }
 
+/// The numbers that columns go by: their own, or, where few of very many columns hold values, their rank among those that do. Buffers
+/// then grow with the values that are there, not with a column number that somebody wrote into a file.
+enum Numbers {
+    Own(usize),
+    Ranks(Vec<usize>),
+}
+
+impl Numbers {
+    /// Columns per stored value from which ranks are used.
+    const SCATTERED: usize = 4;
+
+    fn new(tables: &[&Csr<'_>]) -> Self {
+        let columns = tables.iter().map(|x| x.columns()).max().unwrap_or(0);
+        let stored: usize = tables.iter().map(|x| x.values().len()).sum();
+        if columns <= 1024 || columns / Self::SCATTERED <= stored {
+            return Self::Own(columns);
+        }
+        let mut used: Vec<usize> = tables.iter().flat_map(|x| x.indices().iter().copied()).collect();
+        used.sort_unstable();
+        used.dedup();
+        Self::Ranks(used)
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Own(columns) => *columns,
+            Self::Ranks(used) => used.len(),
+        }
+    }
+
+    fn of(&self, column: usize) -> u32 {
+        match self {
+            Self::Own(_) => column as u32,
+            Self::Ranks(used) => used.binary_search(&column).expect("all columns in use were collected") as u32,
+        }
+    }
+}
+
 /// Kernel values between sparse tables.
 pub(super) struct SparseRows<T> {
     formula: Formula<T>,
     queries: Arc<Stored<T>>,
     columns: Option<Stored<T>>,
     dimensions: usize,
+    /// Buffers of earlier calls, all zeros: clearing fresh memory for every four rows costs more than four rows of few values.
+    spare: Mutex<Vec<Lines<T>>>,
     isa: Isa,
 }
 
+/// One line of four values per column.
+type Lines<T> = Vec<[T; TILE_ROWS]>;
+
 impl<T: Real> SparseRows<T> {
-    pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, isa: Isa) -> Self {
-        let dimensions = columns.map_or(0, Csr::columns).max(rows.columns());
-        let columns = columns.map(|columns| Stored::new(recipe, columns));
-        Self { formula: recipe.formula, queries: Arc::new(Stored::new(recipe, rows)), columns, dimensions, isa }
+    pub(super) fn new(recipe: &Recipe<T>, rows: &Csr<'_>, columns: Option<&Csr<'_>>, context: &Context<'_>) -> Result<Self> {
+        let mut meter = context.meter("prepare");
+        let tables: Vec<&Csr<'_>> = std::iter::once(rows).chain(columns).collect();
+        let stored = 8 * tables.iter().map(|x| x.values().len()).sum::<usize>();
+        let numbers = Numbers::new(&tables);
+        meter.spend(stored)?;
+        let columns = columns.map(|columns| Stored::new(recipe, columns, &numbers));
+        meter.spend(stored)?;
+        let queries = Arc::new(Stored::new(recipe, rows, &numbers));
+        meter.spend(stored)?;
+        Ok(Self { formula: recipe.formula, queries, columns, dimensions: numbers.count(), spare: Mutex::default(), isa: context.isa })
     }
 
     fn other(&self) -> &Stored<T> {
@@ -95,7 +147,8 @@ impl<T: Real> KernelRows<T> for SparseRows<T> {
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
         let zero = [0.0f64; TILE_ROWS];
-        let mut lines = vec![[T::default(); TILE_ROWS]; self.dimensions];
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut lines = spare.unwrap_or_else(|| vec![[T::default(); TILE_ROWS]; self.dimensions]);
         for (rows, out) in rows.chunks(TILE_ROWS).zip(out.chunks_mut(TILE_ROWS)) {
             for (r, &row) in rows.iter().enumerate() {
                 for &(j, v) in self.queries.row(row) {
@@ -130,6 +183,12 @@ impl<T: Real> KernelRows<T> for SparseRows<T> {
                 }
             }
         }
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
+    }
+
+    fn work(&self) -> usize {
+        // A stored value waits for its line where a dense one is already there.
+        16 + 4 * self.other().entries.len() / self.other().starts.len().max(1)
     }
 
     fn accuracy(&self) -> f64 {
@@ -140,6 +199,13 @@ impl<T: Real> KernelRows<T> for SparseRows<T> {
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
-        Box::new(Self { queries: Arc::clone(&self.queries), columns: Some(self.other().select(columns)), ..*self })
+        Box::new(Self {
+            formula: self.formula,
+            queries: Arc::clone(&self.queries),
+            columns: Some(self.other().select(columns)),
+            dimensions: self.dimensions,
+            spare: Mutex::default(),
+            isa: self.isa,
+        })
     }
 }

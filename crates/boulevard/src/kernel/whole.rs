@@ -2,45 +2,51 @@
 //!
 //! [`super::GramRows`] is the solver's own: padded, mirrored, and gone with the fit.
 
-use super::rows::padded;
+use super::rows::{fill_watched, padded};
 use super::{Kernel, KernelRows};
 use crate::data::{Matrix, all_finite};
+use crate::error::Result;
 use crate::linalg::{self, Part, Shape, View};
+use crate::observe::Context;
 use crate::parallel;
-use crate::simd::Isa;
 use crate::simd::tile::{self, Finish};
 
 /// Rows computed at a time.
 const BLOCK: usize = 64;
 
 /// All values of a kernel, row-major, without padding.
-pub(crate) fn whole(kernel: &dyn KernelRows<f64>, threads: usize) -> Vec<f64> {
+pub(crate) fn whole(kernel: &dyn KernelRows<f64>, threads: usize, context: &Context<'_>) -> Result<Vec<f64>> {
     let (rows, columns) = (kernel.rows(), kernel.columns());
     let width = padded(columns);
-    let block = |b: usize, values: &mut Vec<f64>, buffer: &mut Vec<f64>| {
+    let lanes = context.isa.lanes::<f64>();
+    let block = |b: usize, values: &mut Vec<f64>, buffer: &mut Vec<f64>| -> Result<()> {
         let chosen: Vec<usize> = (b * BLOCK..((b + 1) * BLOCK).min(rows)).collect();
         let resident: Option<Vec<&[f64]>> = chosen.iter().map(|&row| kernel.resident(row)).collect();
         match resident {
-            Some(resident) => resident.iter().for_each(|row| values.extend_from_slice(&row[..columns])),
+            Some(resident) => {
+                context.go_on("kernel")?;
+                resident.iter().for_each(|row| values.extend_from_slice(&row[..columns]));
+            }
             None => {
                 buffer.resize(BLOCK * width, 0.0);
-                kernel.fill(&chosen, 0..columns, &mut buffer.chunks_exact_mut(width).take(chosen.len()).collect::<Vec<_>>());
+                let mut out: Vec<&mut [f64]> = buffer.chunks_exact_mut(width).take(chosen.len()).collect();
+                fill_watched(kernel, &chosen, 0..columns, &mut out, lanes, context)?;
                 buffer.chunks_exact(width).take(chosen.len()).for_each(|row| values.extend_from_slice(&row[..columns]));
             }
         }
+        Ok(())
     };
     let blocks = rows.div_ceil(BLOCK);
     if threads < 2 || blocks < 2 {
         let (mut values, mut buffer) = (Vec::with_capacity(rows * columns), Vec::new());
-        (0..blocks).for_each(|b| block(b, &mut values, &mut buffer));
-        return values;
+        (0..blocks).try_for_each(|b| block(b, &mut values, &mut buffer))?;
+        return Ok(values);
     }
     let parts = parallel::map(threads, blocks, |b| {
         let mut values = Vec::with_capacity(BLOCK * columns);
-        block(b, &mut values, &mut Vec::new());
-        values
+        block(b, &mut values, &mut Vec::new()).map(|()| values)
     });
-    parts.concat()
+    Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.concat())
 }
 
 /// Inner products of the rows of a dense table, as they are and between rows shifted to mean zero: what distances are had from without
@@ -51,7 +57,7 @@ pub(crate) struct Products {
 }
 
 impl Products {
-    fn new(x: &Matrix<'_>) -> Self {
+    fn new(x: &Matrix<'_>, context: &Context<'_>) -> Result<Self> {
         let (n, d) = (x.rows(), x.columns());
         let mut values = vec![0.0; n * d];
         values.chunks_exact_mut(d).enumerate().for_each(|(row, to)| x.copy_row(row, to));
@@ -69,17 +75,25 @@ impl Products {
         }
         let mut centered = vec![0.0; n * n];
         let view = View::new(&values, d);
-        linalg::add_product(&mut centered, n, Shape { rows: n, columns: n, depth: d }, 1.0, view, view.transposed(), Part::Lower);
+        let shape = Shape { rows: n, columns: n, depth: d };
+        linalg::add_product_in(&mut centered, n, shape, 1.0, [view, view.transposed()], Part::Lower, context)?;
         let mut plain = vec![0.0; n * n];
+        let mut meter = context.meter("kernels");
         for (i, (to, from)) in plain.chunks_exact_mut(n).zip(centered.chunks_exact(n)).enumerate() {
+            meter.spend(8 * i)?;
             to[..=i].iter_mut().zip(from).zip(&along).for_each(|((to, from), other)| *to = from + (along[i] + other));
         }
-        Self { plain, centered }
+        Ok(Self { plain, centered })
     }
 }
 
 /// The lower triangle of the kernel matrix of a dense table, from the inner products of its rows, which all kernels that can be had from them share.
-pub(crate) fn whole_from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mut Option<Products>, isa: Isa) -> Option<Vec<f64>> {
+pub(crate) fn whole_from_products(
+    kernel: &Kernel,
+    x: &Matrix<'_>,
+    products: &mut Option<Products>,
+    context: &Context<'_>,
+) -> Result<Option<Vec<f64>>> {
     let (inner, normalize) = match kernel {
         Kernel::Normalized { kernel } => (&**kernel, true),
         _ => (kernel, false),
@@ -87,17 +101,22 @@ pub(crate) fn whole_from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mu
     let gamma = inner.gamma().and_then(|gamma| gamma.value()).unwrap_or(0.0);
     let n = x.rows();
     let finish = match inner {
-        _ if x.is_sparse() => return None,
+        _ if x.is_sparse() => return Ok(None),
         Kernel::Linear => Finish::Identity,
         Kernel::Poly { degree, coef0, .. } => Finish::Power { scale: gamma, shift: *coef0, degree: *degree },
         Kernel::Rbf { .. } => Finish::Exp2,
-        _ => return None,
+        _ => return Ok(None),
     };
-    let Products { plain, centered } = products.get_or_insert_with(|| Products::new(x));
+    if products.is_none() {
+        *products = Some(Products::new(x, context)?);
+    }
+    let Some(Products { plain, centered }) = products else { return Ok(None) };
+    let mut meter = context.meter("kernels");
     let mut gram = vec![0.0; n * n];
     let mut norms: Vec<f64> = Vec::with_capacity(n);
     for (i, row) in gram.chunks_exact_mut(n).enumerate() {
         let row = &mut row[..=i];
+        meter.spend(16 * row.len())?;
         if let Finish::Exp2 = finish {
             // 2^(-gamma log2(e) |x_i - x_j|^2)
             let (from, scale) = (&centered[i * n..=i * n + i], -gamma * std::f64::consts::LOG2_E);
@@ -106,12 +125,12 @@ pub(crate) fn whole_from_products(kernel: &Kernel, x: &Matrix<'_>, products: &mu
         } else {
             row.copy_from_slice(&plain[i * n..=i * n + i]);
         }
-        tile::apply(isa, &finish, row);
+        tile::apply(context.isa, &finish, row);
         if normalize && !matches!(finish, Finish::Exp2) {
             // A sample with k(x, x) = 0 is similar to nothing.
             norms.push(if row[i] > 0.0 { 1.0 / row[i].sqrt() } else { 0.0 });
             row.iter_mut().zip(&norms).for_each(|(to, other)| *to *= norms[i] * other);
         }
     }
-    all_finite(&gram).then_some(gram)
+    Ok(all_finite(&gram).then_some(gram))
 }

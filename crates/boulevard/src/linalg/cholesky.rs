@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::product::{Part, Shape, View, add_product};
+use super::product::{Part, Shape, View, add_product, add_product_in};
+use crate::error::Result;
+use crate::observe::Context;
 use crate::simd::{Isa, Job, Real, Simd};
 
 /// Columns factored at a time; the rest of the matrix follows by one product.
@@ -13,13 +15,18 @@ const BLOCK: usize = 32;
 ///
 /// `false` where a pivot is not positive beyond rounding; the matrix is then spoilt.
 pub fn cholesky(a: &mut [f64], n: usize) -> bool {
+    cholesky_in(a, n, &Context::single()).expect("nobody stops it")
+}
+
+/// [`cholesky`] that may be stopped: an error, and the matrix spoilt.
+pub fn cholesky_in(a: &mut [f64], n: usize, context: &Context<'_>) -> Result<bool> {
     let smallest = 1e-14 * (0..n).map(|i| a[i * n + i]).fold(0.0, f64::max);
     let mut inverse = [0.0; BLOCK * BLOCK];
     let mut below_block = vec![0.0; n.saturating_sub(BLOCK) * BLOCK];
     for start in (0..n).step_by(BLOCK) {
         let end = (start + BLOCK).min(n);
         if !f64::dispatch(Isa::detect(), Factor { a, n, columns: start..end, smallest, inverse: &mut inverse }) {
-            return false;
+            return Ok(false);
         }
         // The rows below: L21 = A21 inv(L11)', then A22 -= L21 L21'.
         let (width, below) = (end - start, n - end);
@@ -33,9 +40,9 @@ pub fn cholesky(a: &mut [f64], n: usize) -> bool {
         add_product(block, width, shape, 1.0, View::new(&a[offset..], n), View::new(&inverse, BLOCK).transposed(), Part::All);
         a[offset..].chunks_mut(n).zip(block.chunks_exact(width)).for_each(|(row, new)| row[..width].copy_from_slice(new));
         let (shape, left) = (Shape { rows: below, columns: below, depth: width }, View::new(block, width));
-        add_product(&mut a[end * n + end..], n, shape, -1.0, left, left.transposed(), Part::Lower);
+        add_product_in(&mut a[end * n + end..], n, shape, -1.0, [left, left.transposed()], Part::Lower, context)?;
     }
-    true
+    Ok(true)
 }
 
 /// Factors the diagonal block of some columns and inverts the factor: plain loops, compiled for every instruction set. Updating whole rows

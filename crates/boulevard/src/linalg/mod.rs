@@ -11,9 +11,9 @@ mod symmetric;
 mod transpose;
 mod updated_factor;
 
-pub use cholesky::{cholesky, dot, solve};
+pub use cholesky::{cholesky, cholesky_in, dot, solve};
 pub use gram::weighted_gram;
-pub use product::{Part, Shape, View, add_product};
+pub use product::{Part, Shape, View, add_product, add_product_in};
 pub(crate) use symmetric::{Symmetric, add_symmetric, sum_weighted_symmetric};
 pub use transpose::{mirror, mirror_on, transpose};
 pub(crate) use updated_factor::UpdatedFactor;

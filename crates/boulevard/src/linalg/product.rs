@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+use crate::error::Result;
+use crate::observe::{Context, PIECE};
 use crate::simd::{Isa, Job, Real, Simd};
 
 /// Rows of a tile; with a panel of columns they fill half the registers.
@@ -75,9 +77,58 @@ pub fn add_product(out: &mut [f64], step: usize, shape: Shape, factor: f64, left
     run(out, step, shape, factor, &[], [left, right], part);
 }
 
-/// `out += left * diag(weights) * right`, as [`add_product`].
-pub(super) fn add_weighted(out: &mut [f64], step: usize, shape: Shape, weights: &[f64], left: View<'_>, right: View<'_>, part: Part) {
-    run(out, step, shape, 1.0, weights, [left, right], part);
+/// [`add_product`] in strips of rows, asking in between whether to go on. Every value has the same bits.
+pub fn add_product_in(
+    out: &mut [f64],
+    step: usize,
+    shape: Shape,
+    factor: f64,
+    views: [View<'_>; 2],
+    part: Part,
+    context: &Context<'_>,
+) -> Result<()> {
+    strips(out, step, shape, factor, &[], views, part, context)
+}
+
+/// `out += left * diag(weights) * right`, as [`add_product_in`].
+pub(super) fn add_weighted_in(
+    out: &mut [f64],
+    step: usize,
+    shape: Shape,
+    weights: &[f64],
+    views: [View<'_>; 2],
+    part: Part,
+    context: &Context<'_>,
+) -> Result<()> {
+    strips(out, step, shape, 1.0, weights, views, part, context)
+}
+
+fn strips(
+    out: &mut [f64],
+    step: usize,
+    shape: Shape,
+    factor: f64,
+    weights: &[f64],
+    [left, right]: [View<'_>; 2],
+    part: Part,
+    context: &Context<'_>,
+) -> Result<()> {
+    let row = shape.columns.saturating_mul(shape.depth).max(1);
+    if shape.rows.saturating_mul(row) <= PIECE {
+        run(out, step, shape, factor, weights, [left, right], part);
+        return Ok(());
+    }
+    // A strip is as wide as the factors: packing the right one again for each costs a small share of the product.
+    let height = (PIECE / row).max(1).next_multiple_of(TILE_ROWS).max(4 * TILE_ROWS);
+    for top in (0..shape.rows).step_by(height) {
+        context.go_on("solve")?;
+        let rows = height.min(shape.rows - top);
+        // Of a lower triangle, the columns that begin left of the strip's last diagonal value.
+        let columns = if part == Part::Lower { (top + rows).min(shape.columns) } else { shape.columns };
+        let shape = Shape { rows, columns, ..shape };
+        run(&mut out[top * step..], step, shape, factor, weights, [left.from(top, 0), right], Part::All);
+    }
+    Ok(())
 }
 
 fn run(out: &mut [f64], step: usize, shape: Shape, factor: f64, weights: &[f64], [left, right]: [View<'_>; 2], part: Part) {

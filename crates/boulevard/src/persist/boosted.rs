@@ -179,6 +179,9 @@ fn check(model: &BoostedModel) -> Result<()> {
     crate::check::at_least("BoostedModel", "features", model.features, 1)?;
     for one in &model.machines {
         check_machine(one)?;
+        if let Some((row, value)) = one.intercepts.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
+        }
         equal("columns of a machine", model.features, one.features)?;
         if one.layout != Layout::Full {
             return Err(Error::data("the machines of a boosted model have one coefficient per output and support vector"));

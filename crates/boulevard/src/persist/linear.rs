@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
+use super::machine::check_bound;
 use super::native::Stored;
 use super::records::{Report, check_class_names, check_sigmoids, read_sigmoids, write_sigmoids};
 use crate::check;
@@ -115,9 +116,11 @@ fn check_machine(machine: &LinearMachine, outputs: usize, names: &Option<Vec<Str
     }
     for (row, value) in machine.biases.iter().enumerate() {
         // A class that was never seen has minus infinity.
-        if !(value.is_finite() || (*value == f64::NEG_INFINITY && outputs > 1)) {
+        let unseen = || outputs > 1 && machine.output(row).iter().all(|w| *w == 0.0);
+        if !(value.is_finite() || (*value == f64::NEG_INFINITY && unseen())) {
             return Err(Error::NotFinite { what: "the biases", found: value.to_string(), row, column: 0 });
         }
     }
-    Ok(())
+    let offset = machine.biases.iter().filter(|v| v.is_finite()).fold(0.0, |a: f64, v| a.max(v.abs()));
+    check_bound("weights and biases", machine.weights.iter().map(|w| w.abs()).sum::<f64>() + offset)
 }

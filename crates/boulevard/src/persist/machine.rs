@@ -145,12 +145,35 @@ pub(super) fn check_machine(machine: &KernelMachine) -> Result<()> {
     }
     for (row, value) in machine.intercepts.iter().enumerate() {
         // One-vs-rest gives minus infinity to a class that was never seen.
-        if !(value.is_finite() || (*value == f64::NEG_INFINITY && machine.layout == Layout::Full && outputs > 1)) {
+        let unseen = || {
+            machine.layout == Layout::Full && outputs > 1 && machine.coefficients[row * count..(row + 1) * count].iter().all(|v| *v == 0.0)
+        };
+        if !(value.is_finite() || (*value == f64::NEG_INFINITY && unseen())) {
             return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
         }
     }
     machine.vectors.check_finite("the support vectors")?;
+    check_size(machine)?;
     check::positive("KernelMachine", "tolerance", machine.tolerance)
+}
+
+/// Fails where a machine could not even judge its own support vectors: the largest value that its numbers allow there overflows.
+fn check_size(machine: &KernelMachine) -> Result<()> {
+    let largest = match machine.kernel {
+        Kernel::Precomputed => 1.0,
+        _ => crate::kernel::diagonal(&machine.kernel, &machine.vectors)?
+            .iter()
+            .fold(1.0, |a: f64, v| if v.is_finite() { a.max(v.abs()) } else { f64::INFINITY }),
+    };
+    let sum: f64 = machine.coefficients.iter().map(|v| v.abs()).sum();
+    let offset = machine.intercepts.iter().filter(|v| v.is_finite()).fold(0.0, |a: f64, v| a.max(v.abs()));
+    check_bound("coefficients, intercepts and kernel values", sum * largest + offset)
+}
+
+/// Fails for a bound on decision values that overflows, or nearly does.
+pub(super) fn check_bound(what: &str, bound: f64) -> Result<()> {
+    const MOST: f64 = 1e300;
+    if bound <= MOST { Ok(()) } else { Err(Error::data(format!("{what} are so large that decision values overflow"))) }
 }
 
 /// A machine with one output, as regression and one-class learning have it.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
-use super::machine::{self, MachineRecord, check_machine, check_no_custom};
+use super::machine::{self, MachineRecord, check_bound, check_machine, check_no_custom};
 use super::native::Stored;
 use super::records::Report;
 use crate::error::{Error, Result};
@@ -144,6 +144,9 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
     }
     for machine in &model.machines {
         check_machine(machine)?;
+        if let Some((row, value)) = machine.intercepts.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
+        }
         let outputs = if shared { tasks } else { 1 };
         if machine.outputs() != outputs || machine.layout != Layout::Full || machine.features != model.features {
             return Err(Error::shape("outputs of a kernel machine", outputs, machine.outputs()));
@@ -162,5 +165,6 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
             return Err(Error::NotFinite { what, found: value.to_string(), row, column: 0 });
         }
     }
-    Ok(())
+    let sum = |values: &[f64]| values.iter().map(|v| v.abs()).sum::<f64>();
+    check_bound("weights and intercepts", sum(&model.weights) + sum(&model.intercepts))
 }

@@ -31,7 +31,10 @@ pub(super) fn descend(
     let slots = (KEPT_BYTES / (width * size_of::<f64>())).clamp(1, n);
     let mut rows = vec![0.0; slots * width];
     let mut owner: Vec<Option<usize>> = vec![None; slots];
-    let ask_every = (1u64 << 24) / (n as u64 + 5_000);
+    let row = (n as u64).saturating_mul(1 + kernel.work() as u64);
+    let ask_every = ((1u64 << 24) / row.saturating_add(5_000)).max(1);
+    // The smallest violation so far, and the step that had it.
+    let mut progress_at = (f64::INFINITY, *iterations);
     loop {
         let (mut best, mut chosen, mut violation) = (0.0, None, 0.0f64);
         for i in 0..n {
@@ -50,6 +53,20 @@ pub(super) fn descend(
             }
         }
         let Some((i, slope)) = chosen.filter(|_| violation > options.tolerance) else { return StopReason::Converged };
+        if !(violation * violation).is_finite() {
+            return StopReason::Rounding;
+        }
+        if violation < progress_at.0 {
+            progress_at = (violation, *iterations);
+        } else if *iterations - progress_at.1 > 1000 + 20 * n as u64 {
+            // As in `smo`: rounding errors of the numbers in play, moved about for ever.
+            let slope = gradient.iter().fold(problem.kink, |a, v| a.max(v.abs()));
+            let size = slope + 1e15 * floor * b.iter().map(|b| b.abs()).sum::<f64>();
+            if violation <= 64.0 * f64::EPSILON * size {
+                return StopReason::Rounding;
+            }
+            progress_at.1 = *iterations;
+        }
         if options.max_iterations.is_some_and(|most| *iterations >= most) {
             return StopReason::MaxIterations;
         }
@@ -75,7 +92,7 @@ pub(super) fn descend(
         b[i] = wanted.clamp(low, high);
         if b[i] == old {
             // The step was lost in rounding.
-            return StopReason::Converged;
+            return StopReason::Rounding;
         }
         let slot = i % slots;
         let row = &mut rows[slot * width..(slot + 1) * width];

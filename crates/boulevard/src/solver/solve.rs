@@ -9,8 +9,8 @@ use super::source::{KernelSource, SMALL};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
-use crate::kernel;
-use crate::observe::{Context, Progress, StopReason};
+use crate::kernel::{self, weigh_watched};
+use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::parallel::{self, Crew};
 use crate::simd::Real;
 
@@ -99,27 +99,30 @@ impl<'a> Solver<'a> {
         if gradient.len() != problem.len() {
             return Err(Error::shape("gradient of the start, one value per sample", problem.len(), gradient.len()));
         }
+        // Whether the gradient is that of `b`: only then can it certify anything.
+        let mut current = true;
         let stopped = if warm { self.exact_gradient(problem, &b, &mut gradient)? } else { None };
+        current &= stopped.is_none();
         let mut iterations = 0;
         let mut stop = match problem.equality {
             _ if stopped.is_some() => stopped.unwrap_or_default(),
-            Equality::Free => single::descend(
-                self.source.double()?,
-                &self.diagonal,
-                problem,
-                &mut b,
-                &mut gradient,
-                options,
-                &mut iterations,
-                &self.context,
-            ),
-            _ => self.pairs(problem, options, &mut b, &mut gradient, &mut iterations)?,
+            Equality::Free => match stopped_by(self.source.double())? {
+                Ok(rows) => single::descend(rows, &self.diagonal, problem, &mut b, &mut gradient, options, &mut iterations, &self.context),
+                Err(reason) => reason,
+            },
+            _ => self.pairs(problem, options, &mut b, &mut gradient, &mut iterations, &mut current)?,
         };
-        if options.polish && matches!(stop, StopReason::Converged) {
+        if options.polish && matches!(stop, StopReason::Converged | StopReason::Rounding) {
             polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
-            stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations)?;
+            let reached = violation(problem, &b, &gradient) <= options.tolerance;
+            if stop == StopReason::Converged || reached {
+                stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations, &mut current)?;
+            }
         }
-        let certificate = certify(problem, &b, &gradient);
+        let mut certificate = certify(problem, &b, &gradient);
+        if !current {
+            (certificate.objective, certificate.violation, certificate.gap) = (f64::NAN, f64::NAN, f64::NAN);
+        }
         Ok(DualSolution {
             coefficients: b,
             gradient,
@@ -141,6 +144,7 @@ impl<'a> Solver<'a> {
         b: &mut [f64],
         gradient: &mut Vec<f64>,
         iterations: &mut u64,
+        current: &mut bool,
     ) -> Result<StopReason> {
         let tolerance = (REFINED * options.tolerance).max(FINEST);
         let small = problem.len() <= REFINE_UP_TO && !matches!(problem.equality, Equality::Free);
@@ -151,11 +155,11 @@ impl<'a> Solver<'a> {
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
         // It takes milliseconds: the observer is not called.
         let observer = self.context.observer.take();
-        let stop = self.pairs(problem, &finer, b, gradient, iterations);
+        let stop = self.pairs(problem, &finer, b, gradient, iterations, current);
         self.context.observer = observer;
         let stop = stop?;
         // Running out of these extra steps is no failure: the tolerance asked for was reached before.
-        Ok(if stop == StopReason::MaxIterations { StopReason::Converged } else { stop })
+        Ok(if matches!(stop, StopReason::MaxIterations | StopReason::Rounding) { StopReason::Converged } else { stop })
     }
 
     /// Pair steps until the true violation is within the tolerance.
@@ -166,8 +170,13 @@ impl<'a> Solver<'a> {
         b: &mut [f64],
         gradient: &mut Vec<f64>,
         iterations: &mut u64,
+        current: &mut bool,
     ) -> Result<StopReason> {
-        if self.single_is_enough(problem, options)? {
+        let enough = match stopped_by(self.single_is_enough(problem, options))? {
+            Ok(enough) => enough,
+            Err(reason) => return Ok(reason),
+        };
+        if enough {
             let mut target = MARGIN * options.tolerance;
             // Since the last exact gradient, only what moved can have gone wrong.
             let (mut exact_at, mut exact_since) = (b.to_vec(), *iterations);
@@ -176,6 +185,7 @@ impl<'a> Solver<'a> {
                 let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
                 if let PassOutcome::Stopped(reason) = outcome {
+                    *current = whole;
                     return Ok(reason);
                 }
                 let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
@@ -190,6 +200,7 @@ impl<'a> Solver<'a> {
                     }
                 }
                 if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
+                    *current = whole;
                     return Ok(reason);
                 }
                 if violation(problem, b, gradient) <= options.tolerance {
@@ -204,16 +215,22 @@ impl<'a> Solver<'a> {
             }
         }
         loop {
-            let outcome = self.run_double(problem, options, b, gradient, iterations)?;
+            let outcome = match stopped_by(self.run_double(problem, options, b, gradient, iterations))? {
+                Ok(outcome) => outcome,
+                Err(reason) => return Ok(reason),
+            };
             let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
             if let PassOutcome::Stopped(reason) = outcome {
+                *current = whole;
                 return Ok(reason);
             }
             if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
+                *current = false;
                 return Ok(reason);
             }
-            if whole || outcome == PassOutcome::Stuck || violation(problem, b, gradient) <= options.tolerance {
-                return Ok(StopReason::Converged);
+            let reached = violation(problem, b, gradient) <= options.tolerance;
+            if whole || outcome == PassOutcome::Stuck || reached {
+                return Ok(if reached || outcome == PassOutcome::Reached { StopReason::Converged } else { StopReason::Rounding });
             }
         }
     }
@@ -277,12 +294,15 @@ impl<'a> Solver<'a> {
 
     /// Sets `gradient` to `K b + linear` in double precision; `Some` reason, and `gradient` as it was, if it was stopped.
     fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<Option<StopReason>> {
-        let rows = self.source.double()?;
+        let rows = match stopped_by(self.source.double())? {
+            Ok(rows) => rows,
+            Err(reason) => return Ok(Some(reason)),
+        };
         let (support, weights) = kernel::support(b);
         let (lanes, threads, n) = (self.context.isa.lanes::<f64>(), self.crew.threads(), problem.len());
         // Parts of a few milliseconds, so that a stop is noticed soon.
         let work = support.len().max(1) * (self.source.dimensions() + 20);
-        let part = n.div_ceil(4 * threads).min((1 << 28) / work + 1).next_multiple_of(lanes);
+        let part = n.div_ceil(4 * threads).min((1 << 26) / work + 1).next_multiple_of(lanes);
         let parts = n.div_ceil(part);
         let stopped = Mutex::new(None);
         let sums = parallel::map(threads, parts, |p| {
@@ -290,16 +310,18 @@ impl<'a> Solver<'a> {
                 return Vec::new();
             }
             let columns = p * part..((p + 1) * part).min(n);
-            let sums = rows.weighted_sum(&support, &weights, columns);
+            let mut sums = vec![0.0; columns.len().next_multiple_of(lanes)];
             // Without a total: a count of a few parts inside another stage would push that stage's own count aside.
-            let progress = Progress { stage: "exact gradient", done: p as u64, total: None, violation: None, tolerance: None };
-            if let Some(reason) = self.context.check(&progress) {
+            let summed = weigh_watched(rows, &support, &weights, columns.clone(), &mut sums, &self.context);
+            if let Err(Error::Stopped { reason }) = summed.and_then(|()| self.context.go_on("exact gradient")) {
                 *stopped.lock().expect("no panic while it is held") = Some(reason);
+                return Vec::new();
             }
+            sums.truncate(columns.len());
             sums
         });
         let reason = stopped.into_inner().expect("no thread panicked");
-        if reason.is_none() || sums.iter().all(|sums| !sums.is_empty()) {
+        if reason.is_none() {
             *gradient = sums.concat();
             gradient.iter_mut().zip(problem.linear).for_each(|(g, q)| *g += q);
         }

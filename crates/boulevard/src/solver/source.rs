@@ -7,7 +7,7 @@ use crate::data::Matrix;
 use crate::error::Result;
 use crate::kernel::{self, GramRows, Kernel, KernelRows, RoundedRows, SubsetRows};
 use crate::observe::Context;
-use crate::simd::{Isa, Real};
+use crate::simd::Real;
 
 /// Problems up to this size are solved in double precision from the whole kernel matrix, finished exactly, and their machines predict in
 /// double precision: all of it is cheap. One number for all three: an exact solution that is then evaluated roughly helps nobody.
@@ -91,7 +91,7 @@ impl<'a> TableKernel<'a> {
             single: OnceLock::new(),
             double: OnceLock::new(),
             groups: None,
-            isa: self.context.isa,
+            context: self.context,
         })
     }
 }
@@ -104,7 +104,7 @@ pub struct SubsetKernel<'a> {
     single: OnceLock<SubsetRows<'a, f32>>,
     double: Lazy<'a, f64>,
     groups: Option<(&'a GroupMatrices, [usize; 2])>,
-    isa: Isa,
+    context: Context<'a>,
 }
 
 /// The kernel matrices of groups of samples, made when first asked for: with one machine per pair of classes, half of every pair's matrix
@@ -127,8 +127,12 @@ impl GroupMatrices {
         &self.samples[group]
     }
 
-    fn get(&self, group: usize, whole: &dyn KernelRows<f64>, isa: Isa) -> &GramRows {
-        self.matrices[group].get_or_init(|| GramRows::new(&SubsetRows::new(whole, &self.samples[group]), true, false, isa))
+    fn get(&self, group: usize, whole: &dyn KernelRows<f64>, context: &Context<'_>) -> Result<&GramRows> {
+        if self.matrices[group].get().is_none() {
+            // Two threads may both make it; the first one's stays.
+            let _ = self.matrices[group].set(GramRows::new(&SubsetRows::new(whole, &self.samples[group]), true, false, context)?);
+        }
+        Ok(self.matrices[group].get().expect("just set"))
     }
 }
 
@@ -161,9 +165,10 @@ impl KernelSource for SubsetKernel<'_> {
             Ok(match &self.groups {
                 _ if self.len() > SMALL => Box::new(rows),
                 Some((matrices, groups)) if symmetric && self.dimensions() >= SHARED_FROM => {
-                    Box::new(GramRows::of_groups(&rows, groups.map(|group| matrices.get(group, whole, self.isa)), self.isa))
+                    let of = [matrices.get(groups[0], whole, &self.context)?, matrices.get(groups[1], whole, &self.context)?];
+                    Box::new(GramRows::of_groups(&rows, of, &self.context)?)
                 }
-                _ => Box::new(GramRows::new(&rows, symmetric, false, self.isa)),
+                _ => Box::new(GramRows::new(&rows, symmetric, false, &self.context)?),
             })
         })
     }
@@ -194,7 +199,7 @@ impl KernelSource for TableKernel<'_> {
         get(&self.double, || {
             let rows = kernel::rows(&self.kernel, self.x, &self.context)?;
             Ok(match (self.len() <= SMALL, self.rounded) {
-                (true, rounded) => Box::new(GramRows::new(&*rows, self.symmetric(), rounded, self.context.isa)),
+                (true, rounded) => Box::new(GramRows::new(&*rows, self.symmetric(), rounded, &self.context)?),
                 (false, true) => Box::new(RoundedRows::new(rows)),
                 (false, false) => rows,
             })
@@ -265,6 +270,11 @@ impl<T: Real> KernelRows<T> for Doubled<'_, T> {
 
     fn accuracy(&self) -> f64 {
         self.rows.accuracy()
+    }
+
+    fn work(&self) -> usize {
+        // Asked for one row at a time, which wastes three quarters of a tile.
+        4 * self.rows.work()
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::classifier::Outputs;
 use super::learner::Learner;
 use super::machine::pairs;
+use super::model::Model;
 use crate::data::split::Split;
 use crate::data::{Categories, Dataset, Matrix};
-use crate::error::Result;
-use crate::observe::Context;
+use crate::error::{Error, Result};
+use crate::observe::{Context, StopReason};
 
 /// Folds of the cross-validation behind a calibration.
 const FOLDS: usize = 5;
@@ -214,9 +215,20 @@ pub(crate) fn held_out_values<L: Learner>(
     let width = outputs.count(data.expect_classes()?.names().len());
     let mut values = vec![f64::NAN; data.len() * width];
     for (done, fold) in folds.iter().enumerate() {
-        context.step("calibrate", done, folds.len());
+        // Folds whose fits are cut short say nothing about what the model says of new rows.
+        if let Some(reason) = context.step("calibrate", done, folds.len()) {
+            return Err(Error::Stopped { reason });
+        }
         let train = learner.training_part(data, &fold.train);
-        let Ok(model) = learner.fit_in(&train, context) else { continue };
+        let model = match learner.fit_in(&train, context) {
+            Ok(model) => model,
+            Err(error @ Error::Stopped { .. }) => return Err(error),
+            Err(_) => continue,
+        };
+        let reason = model.report().stop;
+        if matches!(reason, StopReason::TimeLimit | StopReason::Interrupted) {
+            return Err(Error::Stopped { reason });
+        }
         let judged = raw(&model, &learner.test_part(data, &fold.train, &fold.test))?;
         for (row, judged) in fold.test.iter().zip(judged.chunks_exact(width)) {
             values[row * width..(row + 1) * width].copy_from_slice(judged);

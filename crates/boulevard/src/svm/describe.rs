@@ -59,5 +59,6 @@ pub fn stop(stop: StopReason) -> &'static str {
         StopReason::MaxIterations => "stopped at the iteration limit",
         StopReason::TimeLimit => "stopped at the time limit",
         StopReason::Interrupted => "interrupted",
+        StopReason::Rounding => "stopped at rounding: the tolerance asks for more digits than there are",
     }
 }

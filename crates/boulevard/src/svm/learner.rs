@@ -8,7 +8,7 @@ use super::model::Model;
 use crate::check;
 use crate::data::io::TargetKind;
 use crate::data::{Dataset, Matrix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::solver::{DualSolution, Options, SMALL, TableKernel};
@@ -118,14 +118,20 @@ impl SolverSettings {
     }
 }
 
+/// The larger of two values; one that is not known makes the larger one unknown (`f64::max` would forget it).
+pub(crate) fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
 /// How a fit went: the certificate, the effort, and why it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
-    /// Value of the dual objective; the sum over all problems where several were solved.
+    /// Value of the dual objective; the sum over all problems where several were solved. NaN where a fit was stopped so early that it is
+    /// not known.
     pub objective: f64,
-    /// Largest KKT violation of any problem.
+    /// Largest KKT violation of any problem; NaN where it is not known.
     pub violation: f64,
-    /// Largest relative duality gap of any problem.
+    /// Largest relative duality gap of any problem; NaN where it is not known: then nothing is certified.
     pub gap: f64,
     /// Steps in all.
     pub iterations: u64,
@@ -140,16 +146,47 @@ pub struct FitReport {
 impl FitReport {
     /// Adds one solved problem.
     pub(crate) fn add(&mut self, solution: &DualSolution) {
-        self.objective += solution.objective;
-        self.violation = self.violation.max(solution.violation);
-        self.gap = self.gap.max(solution.gap);
-        self.iterations += solution.iterations;
-        self.stop = self.stop.worst(solution.stop);
+        self.include(&Self {
+            objective: solution.objective,
+            violation: solution.violation,
+            gap: solution.gap,
+            iterations: solution.iterations,
+            stop: solution.stop,
+            ..Self::default()
+        });
     }
 
-    pub(crate) fn finish(mut self, start: Instant, rows: usize) -> Self {
+    /// Adds what another report says about further problems.
+    pub(crate) fn include(&mut self, other: &Self) {
+        self.objective += other.objective;
+        self.violation = worse(self.violation, other.violation);
+        self.gap = worse(self.gap, other.gap);
+        self.iterations += other.iterations;
+        self.stop = self.stop.worst(other.stop);
+    }
+
+    /// Every fit ends here, with the numbers that its model predicts with: what is not finite is no model, and what was solved has a
+    /// certificate. `offsets` may hold minus infinity, by which a class that was never seen is never chosen.
+    pub(crate) fn finish(mut self, start: Instant, rows: usize, weights: &[&[f64]], offsets: &[&[f64]]) -> Result<Self> {
+        let overflow = |what: &str, found: f64| {
+            Error::data(format!(
+                "the fit left the range of double precision: {what} is {found}; bring columns, weights and parameters to a smaller range"
+            ))
+        };
+        if let Some(value) = weights.iter().copied().flatten().find(|value| !value.is_finite()) {
+            return Err(overflow("a coefficient", *value));
+        }
+        if let Some(value) = offsets.iter().copied().flatten().find(|value| value.is_nan() || **value == f64::INFINITY) {
+            return Err(overflow("an intercept", *value));
+        }
+        let stopped = matches!(self.stop, StopReason::TimeLimit | StopReason::Interrupted);
+        for (what, value) in [("the objective", self.objective), ("the duality gap", self.gap), ("the KKT violation", self.violation)] {
+            if !(value.is_finite() || (stopped && value.is_nan())) {
+                return Err(overflow(what, value));
+            }
+        }
         self.seconds = start.elapsed().as_secs_f64();
         self.rows = rows;
-        self
+        Ok(self)
     }
 }

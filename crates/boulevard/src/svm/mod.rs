@@ -23,6 +23,7 @@ pub(crate) use calibration::{consistent, content_key, fit_sigmoids, held_out_val
 pub use classifier::{Classifier, Outputs, codes};
 pub use describe::stop;
 pub(crate) use describe::{class_weights, classes, details, fit, probabilities, tolerance};
+pub(crate) use learner::worse;
 pub use learner::{FitReport, Learner, SolverSettings};
 pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;

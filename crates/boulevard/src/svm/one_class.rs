@@ -85,12 +85,8 @@ impl Learner for OneClass {
         report.add(&solution);
         let machine = KernelMachine::single(data, kernel, &solution.coefficients, -solution.offsets[0], self.solver.tolerance);
         let rows = weights.iter().filter(|&&w| w > 0.0).count();
-        Ok(OneClassModel {
-            parameters: self.clone(),
-            machine,
-            feature_names: data.feature_names.clone(),
-            report: report.finish(start, rows),
-        })
+        let report = report.finish(start, rows, &[&machine.coefficients], &[&machine.intercepts])?;
+        Ok(OneClassModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
     }
 }
 

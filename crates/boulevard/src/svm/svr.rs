@@ -152,7 +152,8 @@ impl Learner for Svr {
         report.add(&solution);
         let machine = KernelMachine::single(data, kernel, &coefficients, intercept, self.solver.tolerance);
         let rows = costs.iter().filter(|&&c| c > 0.0).count();
-        Ok(SvrModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report: report.finish(start, rows) })
+        let report = report.finish(start, rows, &[&machine.coefficients], &[&machine.intercepts])?;
+        Ok(SvrModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
     }
 }
 

@@ -6,6 +6,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests say what they measured or why they were skipped")]
 
 mod architecture;
+mod defects_certificates;
+mod defects_files;
+mod defects_numbers;
+mod defects_property;
+mod defects_wide_files;
 mod hostile_files;
 mod libsvm_interop;
 mod multi_sample;

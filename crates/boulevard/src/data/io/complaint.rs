@@ -53,12 +53,12 @@ impl<'a> Complaints<'a> {
 
     /// An error about a line that ends the reading in any case, such as a bad header.
     pub(super) fn fatal(&self, line: usize, message: impl Into<String>) -> Error {
-        Error::parse(&self.path, line, message)
+        Error::parse(&self.path, line, on_one_line(message.into()))
     }
 
     /// An error about the whole file.
     pub(super) fn file(&self, message: impl Into<String>) -> Error {
-        Error::file(&self.path, message)
+        Error::file(&self.path, on_one_line(message.into()))
     }
 
     /// Decides about one row: `Ok(true)` to keep it, `Ok(false)` to leave it out, an error to stop.
@@ -79,6 +79,7 @@ impl<'a> Complaints<'a> {
     /// Stops with an error or takes a note, as the caller of the reader wishes.
     pub(super) fn note(&mut self, line: usize, message: String) -> Result<()> {
         self.problems += 1;
+        let message = on_one_line(message);
         match &mut self.report {
             Some(report) => {
                 report(Problem { line, message });
@@ -87,6 +88,14 @@ impl<'a> Complaints<'a> {
             None => Err(Error::parse(&self.path, line, message)),
         }
     }
+}
+
+/// A message as one line of printable text: names of columns may hold anything.
+fn on_one_line(message: String) -> String {
+    if !message.contains(char::is_control) {
+        return message;
+    }
+    message.chars().flat_map(|c| if c.is_control() { c.escape_debug().collect::<Vec<_>>() } else { vec![c] }).collect()
 }
 
 /// A piece of the file for a message: printable, and short however long it is.

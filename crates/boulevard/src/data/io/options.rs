@@ -32,6 +32,10 @@ pub struct ReadOptions {
     pub one_hot: bool,
     /// The least number of feature columns of a LIBSVM file, whose own end is the largest index that occurs.
     pub n_features: Option<usize>,
+    /// The most feature columns a LIBSVM file may have. `None` allows 2,097,152, 256 per value in the file, or `n_features`, whichever is
+    /// most: work and memory grow with the columns, and one mistyped index must not ask for gigabytes. A row that goes beyond is a
+    /// mistake in the file.
+    pub max_features: Option<usize>,
     /// What to do about missing values.
     pub missing: Missing,
 }
@@ -48,6 +52,19 @@ pub enum Format {
     Arff,
     /// Apache Parquet, flat columns (needs the cargo feature `parquet`).
     Parquet,
+}
+
+/// Columns that every LIBSVM file may have.
+const COLUMNS_FOR_ALL: usize = 1 << 21;
+/// Columns that a value in a LIBSVM file earns it.
+const COLUMNS_PER_VALUE: usize = 256;
+
+impl ReadOptions {
+    /// The most columns that a LIBSVM file with so many values may have.
+    pub(super) fn most_features(&self, values: usize) -> usize {
+        let earned = COLUMNS_PER_VALUE.saturating_mul(values).max(COLUMNS_FOR_ALL).max(self.n_features.unwrap_or(0));
+        self.max_features.unwrap_or(earned)
+    }
 }
 
 impl Format {

@@ -45,7 +45,7 @@ impl Gathered {
         context: &Context<'_>,
     ) -> Result<Self> {
         let (x, z) = (a.select(&left.rows), b.select(&right.rows));
-        let gram = BaseGram::new(&*kernel::cross::<f64>(base, &x, &[], &z, context)?, context);
+        let gram = BaseGram::new(&*kernel::cross::<f64>(base, &x, &[], &z, context)?, context)?;
         let sets = |of: &Distinct| {
             let mut sets = of.places.clone();
             // Distinct samples are numbered by value.

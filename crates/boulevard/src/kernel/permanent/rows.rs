@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::subset::{IN_REGISTERS, InRows, Places, permanents};
 use super::{Rule, factorial, value};
-use crate::kernel::rows::KernelRows;
+use crate::error::Result;
+use crate::kernel::rows::{KernelRows, fill_watched};
 use crate::observe::Context;
 use crate::parallel;
 use crate::simd::{Isa, Real};
@@ -21,19 +22,21 @@ pub(crate) struct BaseGram<T> {
 
 impl<T: Real> BaseGram<T> {
     /// Evaluates all of `kernel`, rows in parallel.
-    pub(crate) fn new(kernel: &dyn KernelRows<T>, context: &Context<'_>) -> Self {
+    pub(crate) fn new(kernel: &dyn KernelRows<T>, context: &Context<'_>) -> Result<Self> {
         const PART: usize = 64;
         let width = kernel.columns().next_multiple_of(context.isa.lanes::<T>());
         let threads = if kernel.rows() * width < 1 << 16 { 1 } else { context.threads };
         let mut values = vec![T::default(); kernel.rows() * width];
         let parts: Vec<Mutex<&mut [T]>> = values.chunks_mut((PART * width).max(1)).map(Mutex::new).collect();
-        parallel::map(threads, parts.len(), |p| {
+        let lanes = context.isa.lanes::<T>();
+        let done = parallel::map(threads, parts.len(), |p| {
             let rows: Vec<usize> = (p * PART..((p + 1) * PART).min(kernel.rows())).collect();
             let part = &mut *parts[p].lock().expect("only one thread has this part");
-            kernel.fill(&rows, 0..kernel.columns(), &mut part.chunks_exact_mut(width).collect::<Vec<_>>());
+            fill_watched(kernel, &rows, 0..kernel.columns(), &mut part.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)
         });
         drop(parts);
-        Self { values, width }
+        done.into_iter().collect::<Result<()>>()?;
+        Ok(Self { values, width })
     }
 
     pub(super) fn row(&self, row: usize) -> &[T] {
@@ -242,6 +245,15 @@ impl<T: Real> KernelRows<T> for SetRows<'_, T> {
 
     fn accuracy(&self) -> f64 {
         self.accuracy
+    }
+
+    fn work(&self) -> usize {
+        match (&self.base, self.rule) {
+            (Base::Gram(_), Rule::Permanent) => self.k * self.k + (self.k << (self.k - 1)),
+            (Base::Gram(_), _) => 4 * self.k * self.k,
+            // Every piece of a row would compute the members' rows anew: better not cut.
+            (Base::Rows(_), _) => 1,
+        }
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {

@@ -39,7 +39,7 @@ fn check<T: Real>(kernel: &Kernel, normalization: Normalization, k: usize, isa: 
     let (rule, base_kernel) = rule(kernel, normalization);
     let base = rows::<T>(&base_kernel, &x, &context).unwrap();
     let bounds = [base.accuracy(), crate::kernel::diagonal(&base_kernel, &x).unwrap().iter().fold(0.0, |a: f64, v| a.max(v.abs()))];
-    let gram = Base::Gram(Arc::new(BaseGram::new(&*base, &context)));
+    let gram = Base::Gram(Arc::new(BaseGram::new(&*base, &context).unwrap()));
     let on_demand = Base::Rows(Arc::from(base));
     let mut first: Option<Vec<T>> = None;
     for base in [gram, on_demand] {

@@ -25,7 +25,7 @@ pub(super) fn assemble(learner: &BoostedSvc, data: &Dataset<'_>, problems: Probl
         _ => Choice { rounds: most, thresholds: vec![0.0; problems.signs.len()], scores: Vec::new() },
     };
     let mut report = FitReport::default();
-    fits.whole.iter().flatten().for_each(|fit| join(&mut report, &fit.report));
+    fits.whole.iter().flatten().for_each(|fit| report.include(&fit.report));
     let mut labels: Vec<LabelEnsemble> = Vec::with_capacity(fits.whole.len());
     for (label, fit) in fits.whole.iter().enumerate() {
         labels.push(match fit {
@@ -56,14 +56,6 @@ pub(super) fn assemble(learner: &BoostedSvc, data: &Dataset<'_>, problems: Probl
         model.calibration = Some(sigmoids(&model, &problems, held));
     }
     model
-}
-
-fn join(all: &mut FitReport, one: &FitReport) {
-    all.objective += one.objective;
-    all.violation = all.violation.max(one.violation);
-    all.gap = all.gap.max(one.gap);
-    all.iterations += one.iterations;
-    all.stop = all.stop.worst(one.stop);
 }
 
 /// One label's part without its machines.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use crate::data::Matrix;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::random::Random;
@@ -121,9 +121,12 @@ fn squares(x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     // The multiquadric with constant 0 is the distance: its tiles serve dense and sparse tables.
     let rows = kernel::rows::<f64>(&Kernel::Multiquadric { gamma: 1.0.into(), coef0: 0.0 }, x, context)?;
     let n = x.rows();
-    let mut all = kernel::whole(&*rows, context.threads);
+    let mut all = kernel::whole(&*rows, context.threads, context)?;
     // Equal rows are at distance zero but for rounding, and nobody can tell rows that near apart.
-    let largest = all.iter().fold(0.0, |a: f64, &v| a.max(v));
+    let largest = all.iter().fold(0.0, |a: f64, &v| if v.is_nan() { f64::INFINITY } else { a.max(v) });
+    if !(largest * largest).is_finite() {
+        return Err(Error::data("rows are so far apart that the squares of their distances overflow: scale the columns first"));
+    }
     let nothing = 1e-13 * largest * largest;
     for i in 0..n {
         // Above the diagonal from the tiles, below it from above.
@@ -363,6 +366,10 @@ impl<T: Real> KernelRows<T> for Square<T> {
 
     fn accuracy(&self) -> f64 {
         T::ROUNDING
+    }
+
+    fn work(&self) -> usize {
+        1
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {

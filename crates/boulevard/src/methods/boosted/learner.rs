@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::assemble::assemble;
 use super::ensemble::Schedule;
 use super::fits::fit_all;
-use super::gram::Distances;
+use super::gram::{Distances, kernel_of};
 use super::model::BoostedModel;
 use super::problems::Problems;
 use crate::check;
@@ -262,6 +262,15 @@ impl BoostedSvc {
             Some(sigma) => sigma,
             None => distances.usual_sigma(weights, self.seed)?,
         };
+        // The kernel divides by the square of the width, and squares the distances: both must stay finite.
+        if !(kernel_of(first).validate().is_ok() && first.is_finite()) {
+            return Err(check::complaint(
+                OWNER,
+                "sigma_init",
+                "a width whose square is a finite number above 0 (scale the columns)",
+                first,
+            ));
+        }
         let last = self.sigma_min.unwrap_or(first / 5.0);
         if last >= first {
             return Err(check::complaint(OWNER, "sigma_min", format!("below the first width {first}"), last));
@@ -326,7 +335,11 @@ impl Learner for BoostedSvc {
         let x = part.as_ref().unwrap_or(&data.x);
         let fits = fit_all(&settings, &problems, x, settings.holds_out(), true, context)?;
         let mut model = assemble(self, data, problems, fits);
-        model.report = model.report.finish(start, model.rows());
+        let alphas: Vec<f64> = model.labels.iter().flat_map(|label| label.rounds.iter().map(|round| round.alpha)).collect();
+        let weights: Vec<&[f64]> =
+            [&alphas[..]].into_iter().chain(model.machines.iter().map(|machine| &machine.coefficients[..])).collect();
+        let offsets: Vec<&[f64]> = model.machines.iter().map(|machine| &machine.intercepts[..]).collect();
+        model.report = model.report.finish(start, model.rows(), &weights, &offsets)?;
         Ok(model)
     }
 }

@@ -15,9 +15,9 @@ use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
-use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Model, Multiclass, Penalty, SolverSettings, Svc};
+use crate::svm::{ClassWeight, Classes, FitReport, Learner, LinearMachine, Model, Multiclass, Penalty, SolverSettings, Svc, worse};
 
 /// How a tree sees the rows' weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,8 +228,12 @@ impl FeatureInduction {
         if asks {
             let depth = (self.max_depth != Depth::Auto).then_some(plan.tree.max_depth);
             let fixed = self.n_induced != Amount::Auto;
-            (choice, stop) = choose(table, class as u32, &plan, depth, fixed, context)?;
+            (choice, stop) = match stopped(choose(table, class as u32, &plan, depth, fixed, context))? {
+                Ok(found) => found,
+                Err(reason) => (None, reason),
+            };
             match &choice {
+                None if matches!(stop, StopReason::TimeLimit | StopReason::Interrupted) => plan.rounds = 0,
                 Some(choice) => {
                     plan.rounds = choice.rounds;
                     plan.tree.max_depth = choice.depth.unwrap_or(MOST_DEPTH);
@@ -325,8 +329,8 @@ impl Learner for FeatureInduction {
         let mut report = FitReport::default();
         for (run, ..) in runs.iter().flatten() {
             report.objective -= run.solution.objective;
-            report.gap = report.gap.max(run.solution.gap);
-            report.violation = report.violation.max(run.solution.gap);
+            report.gap = worse(report.gap, run.solution.gap);
+            report.violation = worse(report.violation, run.solution.gap);
             report.iterations += run.iterations;
             report.stop = report.stop.worst(run.stop);
         }
@@ -350,9 +354,15 @@ impl Learner for FeatureInduction {
             }
         }
         if settings.calibrate {
-            model.calibrate_in(data, context)?;
+            if let Err(reason) = stopped(model.calibrate_in(data, context))? {
+                model.report.stop = model.report.stop.worst(reason);
+            }
         }
-        model.report = model.report.finish(start, classes.rows.len());
+        let (weights, offsets) = match &model.machine {
+            Final::Linear(machine) => (&machine.weights, &machine.biases),
+            Final::Kernel(svc) => (&svc.machine.coefficients, &svc.machine.intercepts),
+        };
+        model.report = model.report.finish(start, classes.rows.len(), &[weights], &[offsets])?;
         Ok(model)
     }
 }

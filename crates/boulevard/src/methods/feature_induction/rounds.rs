@@ -6,10 +6,10 @@ use std::time::Instant;
 use super::gamma::{Edge, GammaRule, edge, row_weights, sharpness};
 use super::learner::Sampling;
 use super::table::TrainingTable;
-use super::tree::{Output, Tree, TreeSettings, grow};
+use super::tree::{Output, Tree, TreeSettings, grow_in};
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped};
 use crate::random::Random;
 use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, LinearStart, Regularizer, solve_linear};
 
@@ -170,11 +170,18 @@ pub(super) fn run(
             }
             Err(ending) => {
                 run.ending = ending;
+                if ending == Ending::Stopped {
+                    let asked = context.step("induce features", round - 1, plan.rounds);
+                    run.stop = run.stop.worst(asked.unwrap_or(StopReason::Interrupted));
+                }
                 break;
             }
         };
         run.ending = Ending::Enough;
-        rounds.append(&column);
+        if let Err(reason) = stopped(rounds.append(&column))? {
+            (run.stop, run.ending) = (run.stop.worst(reason), Ending::Stopped);
+            break;
+        }
         let start = Instant::now();
         let before = stage.objective;
         let rough = (ROUGHER * plan.tolerance).min(ROUGH).max(plan.tolerance);
@@ -277,15 +284,18 @@ impl<'a> Rounds<'a> {
         (0..self.table.rows()).map(|row| crate::linalg::dot(z.row(row), weights) + bias).collect()
     }
 
-    fn append(&mut self, column: &[f64]) {
-        let Matrix::F64(z) = &self.z else { return };
+    fn append(&mut self, column: &[f64]) -> Result<()> {
+        let Matrix::F64(z) = &self.z else { return Ok(()) };
+        let mut meter = self.context.meter("induce features");
         let columns = self.z.columns();
         let mut values = Vec::with_capacity(column.len() * (columns + 1));
         for (row, &value) in column.iter().enumerate() {
+            meter.spend(2 * columns)?;
             values.extend_from_slice(z.row(row));
             values.push(value);
         }
         self.z = Matrix::dense(values, column.len(), columns + 1).expect("one value per cell");
+        Ok(())
     }
 
     /// A tree for the rows the machine gets wrong, and its standardized column.
@@ -311,13 +321,13 @@ impl<'a> Rounds<'a> {
                 (0..MOST_DRAWS).map(|_| table.draw(&weights, random)).find(|drawn| both(drawn)).ok_or(Ending::OneClass)?
             }
         };
-        let tree = grow(&table.columns, &self.positive, &drawn, &plan.tree);
+        let tree = grow_in(&table.columns, &self.positive, &drawn, &plan.tree, self.context).map_err(|_| Ending::Stopped)?;
         if tree.is_constant() {
             return Err(Ending::NoTree);
         }
         let leaves: Vec<usize> = table.columns.leaves(&tree).collect();
         let g = if plan.cross_fit {
-            self.cross_fitted(&drawn)
+            self.cross_fitted(&drawn).map_err(|_| Ending::Stopped)?
         } else {
             let values: Vec<f64> = tree.nodes.iter().map(|node| node.value(plan.output)).collect();
             leaves.iter().map(|&leaf| values[leaf]).collect()
@@ -337,17 +347,17 @@ impl<'a> Rounds<'a> {
     }
 
     /// Every row's value from a tree that did not see it.
-    fn cross_fitted(&self, drawn: &[f64]) -> Vec<f64> {
+    fn cross_fitted(&self, drawn: &[f64]) -> Result<Vec<f64>> {
         let (table, plan) = (self.table, self.plan);
         let mut g = vec![0.0; table.rows()];
         for fold in 0..FOLDS {
             let seen: Vec<f64> = drawn.iter().zip(&self.folds).map(|(&w, &f)| if f == fold { 0.0 } else { w }).collect();
-            let tree = grow(&table.columns, &self.positive, &seen, &plan.tree);
+            let tree = grow_in(&table.columns, &self.positive, &seen, &plan.tree, self.context)?;
             let values: Vec<f64> = tree.nodes.iter().map(|node| node.value(plan.output)).collect();
             for row in (0..table.rows()).filter(|&row| self.folds[row] == fold) {
                 g[row] = values[tree.leaf(|j| table.columns.column(j)[row])];
             }
         }
-        g
+        Ok(g)
     }
 }

@@ -21,10 +21,13 @@ pub struct Standard {
 }
 
 impl Standard {
-    fn fit(x: &[f64], columns: usize, counts: &[f64]) -> Result<Self> {
+    fn fit(x: &[f64], columns: usize, counts: &[f64], context: &Context<'_>) -> Result<Self> {
+        let mut meter = context.meter("standardise");
         let total: f64 = counts.iter().sum();
         let (mut center, mut spread) = (Vec::with_capacity(columns), Vec::with_capacity(columns));
         for j in 0..columns {
+            // Columns lie across the rows: every value is a cache line of its own.
+            meter.spend(16 * counts.len())?;
             let column = || x.iter().skip(j).step_by(columns);
             // Differences from the first value keep the digits of columns far from zero.
             let first = x[j];
@@ -89,12 +92,13 @@ impl TrainingTable {
         {
             return Err(Error::Memory { what: "feature induction (dense columns, sorted and standardised)", needed, allowed });
         }
-        if u32::try_from(rows).is_err() {
-            return Err(Error::data(format!("feature induction handles fewer than 2^32 rows, found {rows}")));
+        // Places in the sorted lists have 32 bits.
+        if u32::try_from(rows.saturating_mul(columns)).is_err() {
+            return Err(Error::data(format!("feature induction handles fewer than 2^32 values, found {rows} rows of {columns}")));
         }
         let x = if rows == data.len() { data.x.to_dense() } else { data.x.select(&classes.rows).to_dense() };
         let counts: Vec<f64> = (0..rows).map(|i| classes.weights[i] * classes.factors[classes.codes[i] as usize]).collect();
-        let groups = group(&x, &classes.codes, seed);
+        let groups = group(&x, &classes.codes, seed, context)?;
         let draws = (classes.weights.iter().sum::<f64>().round() as usize).max(groups.len()).min(rows.max(1) << 10);
         Self::build(x, counts, classes.codes.clone(), groups, draws, context)
     }
@@ -107,9 +111,12 @@ impl TrainingTable {
         draws: usize,
         context: &Context<'_>,
     ) -> Result<Self> {
+        let mut meter = context.meter("prepare");
+        meter.spend(8 * x.rows() * x.columns())?;
         let Matrix::F64(dense) = &x else { return Err(Error::data("feature induction needs a dense table")) };
-        let standard = Standard::fit(dense.values(), x.columns(), &counts)?;
-        let columns = SortedColumns::new(&x, context.threads);
+        let standard = Standard::fit(dense.values(), x.columns(), &counts, context)?;
+        let columns = SortedColumns::new_in(&x, context)?;
+        meter.spend(8 * x.rows() * x.columns())?;
         let z = standard.table(&x);
         Ok(Self { columns, standard, z, counts, codes, draws, groups, x })
     }
@@ -206,9 +213,13 @@ impl TrainingTable {
 }
 
 /// Groups of equal rows, ordered by class and a hash of the content.
-fn group(x: &Matrix<'_>, codes: &[u32], seed: u64) -> Vec<Group> {
-    let mut keys: Vec<(u32, u64, u32)> =
-        codes.iter().zip(0u32..).map(|(&code, row)| (code, content_key(x, row as usize, seed), row)).collect();
+fn group(x: &Matrix<'_>, codes: &[u32], seed: u64, context: &Context<'_>) -> Result<Vec<Group>> {
+    let mut meter = context.meter("compare rows");
+    let mut keys: Vec<(u32, u64, u32)> = Vec::with_capacity(codes.len());
+    for (&code, row) in codes.iter().zip(0u32..) {
+        meter.spend(8 * x.columns())?;
+        keys.push((code, content_key(x, row as usize, seed), row));
+    }
     keys.sort_unstable();
-    keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(|group| Group { rows: group.iter().map(|key| key.2).collect() }).collect()
+    Ok(keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(|group| Group { rows: group.iter().map(|key| key.2).collect() }).collect())
 }

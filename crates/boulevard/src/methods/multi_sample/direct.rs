@@ -275,7 +275,7 @@ impl SetMachine {
             return Ok(self.intercepts.iter().copied().cycle().take(count * self.outputs()).collect());
         }
         let cross = kernel::cross::<f64>(&base, &self.vectors, &self.support, x, context)?;
-        let gram = Base::Gram(Arc::new(BaseGram::new(&*cross, context)));
+        let gram = Base::Gram(Arc::new(BaseGram::new(&*cross, context)?));
         let rows = Arc::new(self.sets.iter().map(|&place| place as u32).collect());
         let sets = SetRows::new(gram, rule, self.size, rows, Arc::new(columns.members.clone()), [0.0, 1.0], context.isa);
         let no_bias = vec![0.0; self.outputs()];

@@ -18,7 +18,7 @@ use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::svm::{
     Calibration, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel,
     class_factors, fit_sigmoids, held_out_values,
@@ -28,6 +28,10 @@ use crate::svm::{
 const FOLDS: usize = 5;
 /// Orders of a tuple that may be written out when the kernel is not symmetric: up to four samples.
 const MOST_ORDERED: usize = 4;
+/// Tuples that may be asked for: a machine on as many rows takes days.
+const MOST_EXTENDED: usize = 1 << 24;
+/// Bytes per tuple beside its members: class, weight, bounds, gradient and statuses of the solver, an index or two.
+const TUPLE_BYTES: usize = 160;
 
 /// How K samples become one decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,18 +190,34 @@ impl MultiSample {
     }
 
     /// An extended set of some of the training rows, in the form the kernel wants.
-    pub(super) fn tuples(&self, training: &Training, rows: &[usize], k: usize, ranks: &[u32], seed: u64) -> Tuples {
+    pub(super) fn tuples(
+        &self,
+        training: &Training,
+        rows: &[usize],
+        k: usize,
+        ranks: &[u32],
+        seed: u64,
+        context: &Context<'_>,
+    ) -> Result<Tuples> {
         let place: std::collections::HashMap<usize, u32> = training.rows.iter().copied().zip(training.codes.iter().copied()).collect();
         let kept: Vec<usize> = rows.iter().copied().filter(|row| place.contains_key(row)).collect();
         let codes: Vec<u32> = kept.iter().map(|row| place[row]).collect();
         // The size asked for is that of the whole table: a part of it gets its share.
         let columns = self.n_extended.map(|n| (n as f64 * kept.len() as f64 / training.rows.len() as f64).round().max(1.0) as usize);
+        let count = Tuples::count(&codes, training.factors.len(), k, columns);
+        let orders = if self.symmetric { 1 } else { crate::kernel::permanent::factorial(k) as usize };
+        let needed = count.saturating_mul(orders).saturating_mul(TUPLE_BYTES + k * size_of::<u32>());
+        if let Some(allowed) = context.memory
+            && needed > allowed
+        {
+            return Err(Error::Memory { what: "the extended training set (`n_extended` tuples)", needed, allowed });
+        }
         let mut tuples = Tuples::draw(&kept, &codes, training.factors.len(), k, columns, seed);
         if self.symmetric {
             sort_members(&mut tuples.members, k, ranks);
-            tuples
+            Ok(tuples)
         } else {
-            tuples.permuted()
+            Ok(tuples.permuted())
         }
     }
 
@@ -243,7 +263,7 @@ impl MultiSample {
             let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
             let base = BaseKernel::new(&kernel, self.normalization, self.symmetric, &data.x, context)?;
             let ranks = ranks(&data.x);
-            report = FitReport::default();
+            report = FitReport { stop: single.report.stop, ..FitReport::default() };
             for k in sizes {
                 let tuples = match &given {
                     Some(given) if given.k == k => {
@@ -253,10 +273,10 @@ impl MultiSample {
                         }
                         tuples
                     }
-                    _ => self.tuples(&training, &training.rows, k, &ranks, self.seed),
+                    _ => self.tuples(&training, &training.rows, k, &ranks, self.seed, context)?,
                 };
                 let fit = direct::solve(self, &base, &tuples, &training.factors, &training.weights, context)?;
-                merge(&mut report, &fit.report);
+                report.include(&fit.report);
                 let mut machine = fit.machine(&base, &kernel, &data.x, &tuples)?;
                 if self.calibrate && !stopped(&report) {
                     machine.calibration = Some(self.calibrate_direct(&base, data, &training, k, &ranks, context)?);
@@ -264,6 +284,11 @@ impl MultiSample {
                 machines.push(machine);
             }
         }
+        let single_numbers = [&single.machine.coefficients[..]];
+        let weights: Vec<&[f64]> = single_numbers.into_iter().chain(machines.iter().map(|machine| &machine.coefficients[..])).collect();
+        let offsets: Vec<&[f64]> =
+            [&single.machine.intercepts[..]].into_iter().chain(machines.iter().map(|machine| &machine.intercepts[..])).collect();
+        let report = report.finish(start, training.rows.len(), &weights, &offsets)?;
         Ok(MultiSampleModel {
             parameters: self.clone(),
             classes: data.expect_classes()?.names().to_vec(),
@@ -273,7 +298,7 @@ impl MultiSample {
             separation,
             machines,
             feature_names: data.feature_names.clone(),
-            report: report.finish(start, training.rows.len()),
+            report,
         })
     }
 
@@ -286,7 +311,18 @@ impl MultiSample {
         let folds = self.folds(data, FOLDS.min(data.len()), self.seed).unwrap_or_default();
         let outputs = self.outputs(training.factors.len());
         let raw = |model: &SvcModel, x: &Matrix<'_>| model.outputs_in(x, context);
-        let mut values = held_out_values(&svc, data, &folds, outputs, raw, context)?;
+        let held_out = stopped_by(held_out_values(&svc, data, &folds, outputs, raw, context))?;
+        let mut values = match held_out {
+            Ok(values) => values,
+            // Stopped: no better than a sigmoid without slope beyond the sign, and no evidence.
+            Err(reason) => {
+                let count = outputs.count(training.factors.len());
+                single.report.stop = single.report.stop.worst(reason);
+                single.calibration = Some(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; count] });
+                let separation = separation(&single, &vec![f64::NAN; data.len() * count], count, training);
+                return Ok((single, separation));
+            }
+        };
         // Class weights count as more samples, here as in the machine: otherwise the sigmoid would take them back.
         let weights: Vec<f64> =
             classes.codes().iter().zip(&training.weights).map(|(&code, w)| w * training.factors[code as usize]).collect();
@@ -323,8 +359,8 @@ impl MultiSample {
             if context.step("calibrate sets", done, folds.len()).is_some() {
                 break;
             }
-            let train = self.tuples(training, &fold.train, k, ranks, self.seed);
-            let held_out = self.judged(self.tuples(training, &fold.test, k, ranks, self.seed + 1));
+            let train = self.tuples(training, &fold.train, k, ranks, self.seed, context)?;
+            let held_out = self.judged(self.tuples(training, &fold.test, k, ranks, self.seed.wrapping_add(1), context)?);
             if held_out.is_empty() || (0..names.len() as u32).any(|class| !train.codes.contains(&class)) {
                 continue;
             }
@@ -373,14 +409,6 @@ fn stopped(report: &FitReport) -> bool {
     matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted)
 }
 
-fn merge(report: &mut FitReport, part: &FitReport) {
-    report.objective += part.objective;
-    report.violation = report.violation.max(part.violation);
-    report.gap = report.gap.max(part.gap);
-    report.iterations += part.iterations;
-    report.stop = report.stop.worst(part.stop);
-}
-
 impl MultiSampleModel {
     /// Fits the probabilities of direct machines that have none; `data` is the table the model learnt from.
     pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
@@ -413,6 +441,9 @@ impl Learner for MultiSample {
         check_size(OWNER, "n_samples_per_decision", self.n_samples_per_decision)?;
         if let Some(n) = self.n_extended {
             check::at_least(OWNER, "n_extended", n, 1)?;
+            if n > MOST_EXTENDED {
+                return Err(check::complaint(OWNER, "n_extended", format!("at most {MOST_EXTENDED}"), n));
+            }
         }
         if !self.symmetric && self.n_samples_per_decision > MOST_ORDERED {
             let allowed = format!("at most {MOST_ORDERED} where the kernel is not symmetric");

@@ -66,6 +66,10 @@ pub struct FoldTuples {
 impl MultiSample {
     /// The tuples of every fold, which are all that a search learns from and judges.
     pub fn fold_tuples(&self, data: &Dataset<'_>, folds: usize, seed: u64) -> Result<Vec<FoldTuples>> {
+        self.fold_tuples_in(data, folds, seed, &Context::default())
+    }
+
+    fn fold_tuples_in(&self, data: &Dataset<'_>, folds: usize, seed: u64, context: &Context<'_>) -> Result<Vec<FoldTuples>> {
         let training = self.training(data)?;
         let (ranks, k, classes) = (ranks(&data.x), self.n_samples_per_decision, training.factors.len());
         let codes = data.expect_classes()?.codes();
@@ -77,9 +81,9 @@ impl MultiSample {
             if self.symmetric {
                 sort_members(&mut test.members, k, &ranks);
             }
-            FoldTuples { train: self.tuples(&training, &fold.train, k, &ranks, self.seed), test }
+            Ok(FoldTuples { train: self.tuples(&training, &fold.train, k, &ranks, self.seed, context)?, test })
         });
-        Ok(tuples.collect())
+        tuples.collect()
     }
 
     /// Errors of all points of the grid, gamma outside, C inside; see [`best_point`].
@@ -91,7 +95,7 @@ impl MultiSample {
         }
         let gammas: Vec<Option<f64>> =
             if search.gamma.is_empty() { vec![None] } else { search.gamma.iter().map(|&gamma| Some(gamma)).collect() };
-        let folds = self.fold_tuples(data, search.folds, search.seed)?;
+        let folds = self.fold_tuples_in(data, search.folds, search.seed, context)?;
         let count = gammas.len() * folds.len();
         let inner = Context { observer: context.observer, ..context.with_threads(1) };
         let parts = parallel::map(context.threads, count, |task| -> Result<Vec<f64>> {

@@ -14,7 +14,7 @@ use crate::solver::{KernelSource, SMALL};
 /// The base matrix is kept if both precisions of it take at most this, or half of the memory allowed.
 const MOST_BYTES: usize = 2 << 30;
 
-/// Products that a whole matrix of tuples may take at once: nobody is asked meanwhile whether to stop.
+/// Products that a whole matrix of tuples may take at once; larger ones are made row by row as the solver asks.
 const MOST_AT_ONCE: usize = 1 << 31;
 
 /// The base kernel of a table of single samples.
@@ -51,7 +51,7 @@ impl<'a> BaseKernel<'a> {
         let accuracy = rows.accuracy();
         let double_rows = OnceLock::new();
         let double_gram = if keep {
-            Some(Arc::new(BaseGram::new(&*rows, context)))
+            Some(Arc::new(BaseGram::new(&*rows, context)?))
         } else {
             let _ = double_rows.set(Arc::from(rows));
             None
@@ -113,10 +113,12 @@ impl<'a> BaseKernel<'a> {
         let mut m = vec![0.0; k * k];
         let width = self.x.columns();
         let (mut a, mut b) = (vec![0.0; width], vec![0.0; width]);
+        let mut meter = self.context.meter("sets");
         tuples
             .members
             .chunks_exact(k)
             .map(|tuple| {
+                meter.spend(2 * (k << k) + k * k)?;
                 for (r, &row) in tuple.iter().enumerate() {
                     for (c, &column) in tuple.iter().enumerate() {
                         m[r * k + c] = match (&self.double_gram, &self.kernel) {
@@ -196,15 +198,16 @@ impl KernelSource for TupleKernel<'_, '_> {
     }
 
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
-        Ok(&**self.double.get_or_init(|| {
+        if self.double.get().is_none() {
             let rows = self.rows(self.base.double_base(), self.base.accuracy);
             let work = (self.len() * self.len()).saturating_mul(self.k << (self.k - 1));
-            if self.len() <= SMALL && work <= MOST_AT_ONCE {
-                Box::new(GramRows::new(&rows, false, false, self.base.context.isa))
+            let _ = self.double.set(if self.len() <= SMALL && work <= MOST_AT_ONCE {
+                Box::new(GramRows::new(&rows, false, false, &self.base.context)?)
             } else {
                 Box::new(rows)
-            }
-        }))
+            });
+        }
+        Ok(&**self.double.get().expect("just set"))
     }
 
     /// As if samples had many features: rows are permanents, and keeping them pays.

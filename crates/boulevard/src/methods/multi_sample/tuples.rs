@@ -38,9 +38,7 @@ impl Tuples {
         for (&row, &code) in rows.iter().zip(codes) {
             members[code as usize].push(row as u32);
         }
-        let per_repeat: usize = members.iter().filter(|class| !class.is_empty()).map(|class| (class.len() / k).max(1)).sum();
-        let columns = columns.unwrap_or(k * rows.len());
-        let repeats = ((columns as f64 / per_repeat.max(1) as f64).round() as usize).max(1);
+        let [per_repeat, repeats] = plan(members.iter().map(Vec::len), k, columns.unwrap_or(k * rows.len()));
         let mut tuples = Self { k, members: Vec::with_capacity(per_repeat * repeats * k), codes: Vec::new() };
         for (class, rows) in members.iter_mut().enumerate().filter(|(_, rows)| !rows.is_empty()) {
             let mut random = Random::new(seed, EXTENDED + ((k as u64) << 32) + class as u64);
@@ -65,6 +63,14 @@ impl Tuples {
         tuples
     }
 
+    /// How many [`Tuples::draw`] would draw.
+    pub(super) fn count(codes: &[u32], classes: usize, k: usize, columns: Option<usize>) -> usize {
+        let mut sizes = vec![0; classes];
+        codes.iter().for_each(|&code| sizes[code as usize] += 1);
+        let [per_repeat, repeats] = plan(sizes.into_iter(), k, columns.unwrap_or(k.saturating_mul(codes.len())));
+        per_repeat.saturating_mul(repeats)
+    }
+
     /// Some of the tuples.
     pub(super) fn select(&self, chosen: &[usize]) -> Self {
         let members = chosen.iter().flat_map(|&t| self.members[t * self.k..(t + 1) * self.k].iter().copied()).collect();
@@ -83,6 +89,12 @@ impl Tuples {
         }
         all
     }
+}
+
+/// Tuples per repeat of classes of these sizes, and the repeats that come nearest to so many tuples in all.
+fn plan(sizes: impl Iterator<Item = usize>, k: usize, columns: usize) -> [usize; 2] {
+    let per_repeat: usize = sizes.filter(|&size| size > 0).map(|size| (size / k).max(1)).sum();
+    [per_repeat, ((columns as f64 / per_repeat.max(1) as f64).round() as usize).max(1)]
 }
 
 fn permutations(k: usize) -> Vec<Vec<usize>> {

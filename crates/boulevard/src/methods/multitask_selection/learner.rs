@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::svm::{FitReport, Learner};
+use crate::svm::{FitReport, Learner, worse};
 
 const OWNER: &str = "MultiTaskSelection";
 /// Below this `ln rho` the switches of features without energy are no longer normal numbers.
@@ -194,7 +194,7 @@ impl MultiTaskSelection {
         for solution in &solved {
             report.objective += solution.certificate.objective;
             gap += solution.certificate.gap;
-            report.violation = report.violation.max(solution.certificate.violation);
+            report.violation = worse(report.violation, solution.certificate.violation);
             report.iterations += solution.steps;
             report.stop = report.stop.worst(solution.stop);
         }
@@ -202,8 +202,13 @@ impl MultiTaskSelection {
             [one] => one.certificate.relative(),
             _ => gap / report.objective.abs().max(f64::MIN_POSITIVE),
         };
-        let report = report.finish(start, training.tasks.rows());
-        MultiTaskSelectionModel::build(self, training, solved.into_iter().map(|solution| solution.certificate).collect(), report)
+        let rows = training.tasks.rows();
+        let mut model =
+            MultiTaskSelectionModel::build(self, training, solved.into_iter().map(|solution| solution.certificate).collect(), report)?;
+        let weights: Vec<&[f64]> =
+            [&model.weights[..], &model.switches].into_iter().chain(model.coefficients.iter().map(|values| &values[..])).collect();
+        model.report = report.finish(start, rows, &weights, &[&model.intercepts])?;
+        Ok(model)
     }
 }
 

@@ -126,6 +126,14 @@ impl SelectionSearch {
 
     /// Errors by fold, c and rho.
     fn errors(&self, learner: &MultiTaskSelection, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<Vec<Vec<Vec<f64>>>> {
+        // Every fold has its rows to itself: a number of repeats must not ask for more memory than there is.
+        const MOST: usize = 16 << 30;
+        let numbers = tasks.tables.iter().fold(0usize, |sum, x| sum.saturating_add(x.rows().saturating_mul(x.columns())));
+        let needed = numbers.saturating_mul(2 * size_of::<f64>()).saturating_mul(self.folds).saturating_mul(self.repeats);
+        let allowed = context.memory.unwrap_or(MOST);
+        if needed > allowed {
+            return Err(Error::Memory { what: "the folds of a search (`folds` times `repeats` copies of the rows)", needed, allowed });
+        }
         let mut random = Random::new(self.seed, 0);
         let mut folds = tasks.folds(self.folds, self.seed)?;
         for _ in 1..self.repeats {
@@ -134,7 +142,7 @@ impl SelectionSearch {
         let parts: Vec<(TaskSet<'static>, TaskSet<'static>)> =
             folds.iter().map(|fold| (tasks.select(&fold.train), tasks.select(&fold.test))).collect();
         let trainings = parts.iter().map(|(train, _)| Training::new(learner, train, context)).collect::<Result<Vec<_>>>()?;
-        let inner = Context { observer: None, ..context.with_threads(1) };
+        let inner = context.with_threads(1);
         let (jobs, done) = (folds.len() * self.c.len(), AtomicUsize::new(0));
         let results = parallel::map(context.threads, jobs, |job| -> Result<Vec<f64>> {
             let (fold, c) = (job / self.c.len(), self.c[job % self.c.len()]);

@@ -22,9 +22,9 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::linalg;
 use crate::metrics::pareto::non_dominated_ranks;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::solver::{KernelSource, TableKernel};
-use crate::svm::{FitReport, Learner, Model, SolverSettings, SvcModel, two_classes};
+use crate::svm::{FitReport, Learner, Model, SolverSettings, SvcModel, two_classes, worse};
 
 /// How the front is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -261,8 +261,8 @@ impl ParetoSvc {
                 lambdas.push(facts.lambda);
                 biases.push(facts.bias);
                 report.objective += 0.5 * facts.quadratic;
-                report.violation = report.violation.max(facts.violation);
-                report.gap = report.gap.max(facts.gap);
+                report.violation = worse(report.violation, facts.violation);
+                report.gap = worse(report.gap, facts.gap);
             }
             machines.push(ClassFront { class, points, alphas, lambdas, biases, reference: computed.reference });
         }
@@ -301,8 +301,8 @@ impl ParetoSvc {
             let facts = facts(&slot.alpha, &slot.gradient, &signs, task.balanced);
             report.iterations += slot.iterations;
             report.stop = report.stop.worst(slot.stop);
-            report.gap = report.gap.max(facts.gap);
-            report.violation = report.violation.max(facts.violation);
+            report.gap = worse(report.gap, facts.gap);
+            report.violation = worse(report.violation, facts.violation);
             report.objective += 0.5 * facts.quadratic;
             report.rows = signs.len();
             solved.push((class, slot.alpha, facts));
@@ -490,9 +490,12 @@ impl Learner for ParetoSvc {
             report.stop = report.stop.worst(stop);
         }
         if self.calibrate && !stopped {
-            model.calibrate_in(data, context)?;
+            if let Err(reason) = stopped_by(model.calibrate_in(data, context))? {
+                report.stop = report.stop.worst(reason);
+            }
         }
-        model.report = report.finish(start, data.len());
+        let machine = &model.classifier.machine;
+        model.report = report.finish(start, data.len(), &[&machine.coefficients], &[&machine.intercepts])?;
         model.classifier.report.seconds = model.report.seconds;
         Ok(model)
     }

@@ -35,6 +35,9 @@ const KEYS: [&str; 14] = [
 ];
 /// Column numbers in LIBSVM are C's `int`.
 const LAST_COLUMN: usize = i32::MAX as usize;
+/// Columns that every model may have, and those that each of its values earns it, unless the caller knows the number.
+const COLUMNS_FOR_ALL: usize = 1 << 21;
+const COLUMNS_PER_VALUE: usize = 256;
 /// Predictions with a model that was read are made this exactly: nobody knows to which tolerance it was solved.
 const TOLERANCE: f64 = 1e-6;
 
@@ -258,6 +261,8 @@ struct Vectors {
     values: Vec<f64>,
     /// Training rows, for precomputed kernels.
     rows: Vec<usize>,
+    /// The largest column (or row of a precomputed kernel), counted from 1, and its line.
+    widest: (usize, usize),
 }
 
 impl Vectors {
@@ -278,6 +283,8 @@ impl Vectors {
                 return Err((lines.line, format!("more support vectors than `total_sv`, which is {total}")));
             }
             vectors.add(&words, precomputed).map_err(|message| (lines.line, message))?;
+            let last = if precomputed { vectors.rows.last() } else { vectors.indices.last() };
+            vectors.widest = vectors.widest.max((last.map_or(0, |last| last + 1), lines.line));
         }
         match vectors.offsets.len() - 1 {
             // LIBSVM ends every line; without this a file cut inside its last number would be read as another model.
@@ -334,6 +341,17 @@ impl Vectors {
         let features = options.features.unwrap_or(used);
         if features < used {
             return Err((line, format!("the model uses column {used}, but the tables it is for have {features}")));
+        }
+        // What judges with the model has room for every column: one number in the file must not ask for gigabytes of it.
+        let most = COLUMNS_PER_VALUE.saturating_mul(self.values.len().max(count)).max(COLUMNS_FOR_ALL);
+        if options.features.is_none() && used > most {
+            let (column, line) = self.widest;
+            return Err((
+                line,
+                format!(
+                    "column {column} is beyond {most}, the limit for a model of its size; give the columns of the tables (`features`) if it is meant"
+                ),
+            ));
         }
         let vectors = if precomputed {
             Matrix::dense(Vec::new(), count, 0)

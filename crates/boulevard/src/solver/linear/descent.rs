@@ -13,7 +13,8 @@ use super::newton::Point;
 use super::table::LinearTable;
 use super::{LinearLoss, LinearOutcome, LinearStart};
 use crate::data::Matrix;
-use crate::observe::{Context, Progress, StopReason};
+use crate::error::Result;
+use crate::observe::{Context, PIECE, Progress, StopReason, stopped};
 use crate::random::Random;
 use crate::simd;
 
@@ -175,7 +176,13 @@ fn slope(old: f64, r: f64, tube: f64, own: f64) -> f64 {
 
 impl<'a> Descent<'a> {
     /// The state at `start`, or at zero where it does not fit.
-    fn new(table: &'a LinearTable<'a>, samples: &'a Samples<'a>, free_bias: bool, constant: Option<f64>, start: &LinearStart) -> Self {
+    fn new(
+        table: &'a LinearTable<'a>,
+        samples: &'a Samples<'a>,
+        free_bias: bool,
+        constant: Option<f64>,
+        start: &LinearStart,
+    ) -> Result<Self> {
         let n = table.rows();
         let rows = SampleRows::new(table);
         let constant_square = constant.map_or(0.0, |c| c * c);
@@ -187,21 +194,28 @@ impl<'a> Descent<'a> {
         } else {
             vec![0.0; n]
         };
-        let mut w = table.backward(&dual);
+        let mut w = table.backward(&dual)?;
         let constant = constant.map(|value| (w.pop().expect("the constant column"), value));
         let sum = dual.iter().sum();
         let mean = squares.iter().sum::<f64>() / n.max(1) as f64;
         let rho = if free_bias { (RHO * mean).max(f64::MIN_POSITIVE) } else { 0.0 };
         let bias = if free_bias { start.bias } else { 0.0 };
-        Self { samples, rows, squares, w, constant, dual, bias, rho, sum }
+        Ok(Self { samples, rows, squares, w, constant, dual, bias, rho, sum })
     }
 
     /// Visits the `active` samples in their order and leaves out those at rest with more to spare than `rest`, the worst violation of the
-    /// last epoch. The worst violation of this one, or why `ask` wants to stop.
-    fn epoch(&mut self, active: &mut Vec<u32>, rest: f64, ask: impl Fn() -> Option<StopReason>) -> std::result::Result<f64, StopReason> {
+    /// last epoch. `ask` is asked every `between` samples. The worst violation of this one, or why
+    /// it wants to stop.
+    fn epoch(
+        &mut self,
+        active: &mut Vec<u32>,
+        rest: f64,
+        between: usize,
+        ask: impl Fn() -> Option<StopReason>,
+    ) -> std::result::Result<f64, StopReason> {
         let (mut worst, mut kept) = (0.0f64, 0);
         for place in 0..active.len() {
-            if place % ASK == 0
+            if place % between == 0
                 && let Some(asked) = ask()
             {
                 return Err(asked);
@@ -239,11 +253,13 @@ pub(super) fn solve(
     start: &LinearStart,
     tolerance: f64,
     context: &Context<'_>,
-) -> LinearOutcome {
+) -> Result<LinearOutcome> {
     let n = table.rows();
-    let mut state = Descent::new(table, samples, free_bias, constant, start);
+    let mut state = Descent::new(table, samples, free_bias, constant, start)?;
     let mean = state.squares.iter().sum::<f64>() / n.max(1) as f64;
 
+    // Rows between two questions: fewer where they are long.
+    let ask = (PIECE / (1 + state.rows.values.len() / n.max(1))).clamp(1, ASK);
     let scale = samples.target.iter().fold(0.0f64, |m, t| m.max(t.abs())).max(f64::MIN_POSITIVE);
     let everyone: Vec<u32> = (0..n).filter(|&i| samples.up[i] > 0.0 || samples.down[i] > 0.0).map(|i| i as u32).collect();
     let mut active = everyone.clone();
@@ -255,7 +271,7 @@ pub(super) fn solve(
     for epoch in 0..MOST_EPOCHS {
         random.shuffle(&mut active);
         let progress = Progress { stage: "solve", done: epochs, total: None, violation: Some(rest.min(1e300)), tolerance: Some(target) };
-        let worst = match state.epoch(&mut active, rest, || context.check(&progress)) {
+        let worst = match state.epoch(&mut active, rest, ask, || context.check(&progress)) {
             Ok(worst) => worst,
             Err(asked) => {
                 stop = asked;
@@ -270,7 +286,13 @@ pub(super) fn solve(
         if worst > target {
             continue;
         }
-        let (point, certificate) = certified(table, samples, free_bias, &state);
+        let (point, certificate) = match stopped(certified(table, samples, free_bias, &state))? {
+            Ok(certified) => certified,
+            Err(reason) => {
+                stop = reason;
+                break;
+            }
+        };
         let gap = certificate.relative();
         let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
         if certificate.gap < before {
@@ -296,11 +318,12 @@ pub(super) fn solve(
     let (point, certificate) = match (best, stop) {
         (Some(best), StopReason::Converged) => best,
         (best, _) => {
-            let last = certified(table, samples, free_bias, &state);
+            // Two passes over the stored values, which nobody stops: without them the last epochs would be lost.
+            let last = certified(&table.undisturbed(), samples, free_bias, &state)?;
             best.filter(|(_, best)| best.gap < last.1.gap).unwrap_or(last)
         }
     };
-    LinearOutcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" }
+    Ok(LinearOutcome { point, certificate, iterations: epochs, stop, method: "coordinate descent" })
 }
 
 fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
@@ -311,10 +334,10 @@ fn limit(price: f64, loss: LinearLoss, sign: f64) -> f64 {
 }
 
 /// The state as a point with its certificate; for the absolute loss the bias is the best one for the weights.
-fn certified(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> (Point, Certificate) {
+fn certified(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, state: &Descent<'_>) -> Result<(Point, Certificate)> {
     let mut w = state.w.clone();
     w.extend(state.constant.map(|(weight, _)| weight));
-    let margins = table.forward(&w);
+    let margins = table.forward(&w)?;
     let bias = match samples.loss {
         _ if !free_bias => 0.0,
         LinearLoss::Absolute => samples.best_bias(&margins, 0.0),
@@ -323,6 +346,6 @@ fn certified(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, st
     let residuals: Vec<f64> = samples.target.iter().zip(&margins).map(|(t, m)| t - m - bias).collect();
     let pull = Pull::none(w.len());
     let point = Point { w, bias, residuals };
-    let certificate = certify(&table.backward_sides(&state.dual), samples, &pull, free_bias, &point, state.dual.clone());
-    (point, certificate)
+    let certificate = certify(&table.backward_sides(&state.dual)?, samples, &pull, free_bias, &point, state.dual.clone());
+    Ok((point, certificate))
 }

@@ -9,11 +9,12 @@
 //! `rows * columns^2`; 10 to 20 steps are usual, 54 were the most in 600 hostile problems.
 
 use super::LinearOutcome;
-use super::loss::{Certificate, Pull, Samples, certify};
+use super::loss::{Certificate, Pull, Samples, certify, without_dual};
 use super::newton::{Point, solve_scaled};
 use super::table::LinearTable;
+use crate::error::Result;
 use crate::linalg;
-use crate::observe::{Context, Progress, StopReason};
+use crate::observe::{Context, Progress, StopReason, stopped};
 
 const MOST_STEPS: usize = 200;
 /// Share of the way to the boundary that a step may take.
@@ -48,8 +49,8 @@ fn certified(
     point: &Point,
     dual: Vec<f64>,
     tolerance: f64,
-) -> (Point, Certificate) {
-    let parts = table.backward_sides(&dual);
+) -> Result<(Point, Certificate)> {
+    let parts = table.backward_sides(&dual)?;
     let now = (point.clone(), certify(&parts, samples, pull, free_bias, point, dual.clone()));
     if free_bias && now.1.relative() > tolerance && now.1.relative() < 1e-2 {
         let margins: Vec<f64> = samples.target.iter().zip(&point.residuals).map(|(t, r)| t - r - point.bias).collect();
@@ -58,10 +59,10 @@ fn certified(
         let moved = Point { w: point.w.clone(), bias, residuals };
         let other = certify(&parts, samples, pull, free_bias, &moved, dual);
         if other.gap < now.1.gap {
-            return (moved, other);
+            return Ok((moved, other));
         }
     }
-    now
+    Ok(now)
 }
 
 pub(super) fn solve(
@@ -73,7 +74,7 @@ pub(super) fn solve(
     start: Option<&[f64]>,
     tolerance: f64,
     context: &Context<'_>,
-) -> LinearOutcome {
+) -> Result<LinearOutcome> {
     let (n, columns) = (table.rows(), table.columns());
     let sides = priced_sides(samples, n);
     let count = sides.len().max(1) as f64;
@@ -93,56 +94,68 @@ pub(super) fn solve(
 
     let mut best: Option<(Point, Certificate)> = None;
     let (mut iterations, mut stop, mut stalled) = (0, StopReason::MaxIterations, 0);
-    for _ in 0..MOST_STEPS {
-        let mut dual = vec![0.0; n];
-        sides.iter().zip(&a).for_each(|(s, a)| dual[s.row] += s.sign * a);
-        let now = certified(table, samples, pull, free_bias, &point, dual, tolerance);
-        let gap = now.1.relative();
-        let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
-        stalled = if now.1.gap > 0.9 * before { stalled + 1 } else { 0 };
-        if now.1.gap < before {
-            best = Some(now);
+    let start_point = point.clone();
+    // A stop inside a step leaves the best point before it.
+    let steps = (|| -> Result<()> {
+        for _ in 0..MOST_STEPS {
+            let mut dual = vec![0.0; n];
+            sides.iter().zip(&a).for_each(|(s, a)| dual[s.row] += s.sign * a);
+            let now = certified(table, samples, pull, free_bias, &point, dual, tolerance)?;
+            let gap = now.1.relative();
+            let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
+            stalled = if now.1.gap > 0.9 * before { stalled + 1 } else { 0 };
+            // The first one counts whatever it is: it may be that nothing better comes.
+            if now.1.gap < before || best.is_none() {
+                best = Some(now);
+            }
+            let progress = Progress { stage: "solve", done: iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };
+            if let Some(asked) = context.check(&progress) {
+                stop = asked;
+                break;
+            }
+            if gap <= tolerance {
+                stop = StopReason::Converged;
+                break;
+            }
+            if stalled > 12 {
+                break;
+            }
+            let mu = sides.iter().enumerate().map(|(k, s)| a[k] * z[k] + (s.price - a[k]) * v[k]).sum::<f64>() / (2.0 * count);
+            let system = System::new(table, &sides, &a, &z, &v, free_bias)?;
+            let Some(system) = system else { break };
+            // Predictor: straight at the solution; corrector: centered, with the predictor's second-order terms.
+            let zero = vec![(0.0, 0.0); sides.len()];
+            let Some(aim) = system.step(&point, pull, samples, &a, &z, &v, &zero, 0.0)? else { break };
+            let reach = aim.reach(&sides, &a, &z, &v);
+            let ahead = aim.mu(&sides, &a, &z, &v, reach, count);
+            let center = mu * (ahead / mu).powi(3).clamp(1e-8, 1.0);
+            let second: Vec<(f64, f64)> = (0..sides.len()).map(|k| (aim.a[k] * aim.z[k], -aim.a[k] * aim.v[k])).collect();
+            let Some(step) = system.step(&point, pull, samples, &a, &z, &v, &second, center)? else { break };
+            let reach = (BOUNDARY * step.reach(&sides, &a, &z, &v)).min(1.0);
+            for k in 0..sides.len() {
+                a[k] = (a[k] + reach * step.a[k]).clamp(1e-30 * sides[k].price, (1.0 - 1e-15) * sides[k].price);
+                z[k] = (z[k] + reach * step.z[k]).max(1e-300);
+                v[k] = (v[k] + reach * step.v[k]).max(1e-300);
+            }
+            point.w.iter_mut().zip(&step.w).for_each(|(w, s)| *w += reach * s);
+            point.bias += reach * step.bias;
+            point.residuals.iter_mut().zip(&step.margins).for_each(|(r, s)| *r -= reach * s);
+            debug_assert_eq!(point.w.len(), columns);
+            iterations += 1;
         }
-        let progress = Progress { stage: "solve", done: iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };
-        if let Some(asked) = context.check(&progress) {
-            stop = asked;
-            break;
-        }
-        if gap <= tolerance {
-            stop = StopReason::Converged;
-            break;
-        }
-        if stalled > 12 {
-            break;
-        }
-        let mu = sides.iter().enumerate().map(|(k, s)| a[k] * z[k] + (s.price - a[k]) * v[k]).sum::<f64>() / (2.0 * count);
-        let system = System::new(table, &sides, &a, &z, &v, free_bias);
-        let Some(system) = system else { break };
-        // Predictor: straight at the solution; corrector: centered, with the predictor's second-order terms.
-        let zero = vec![(0.0, 0.0); sides.len()];
-        let Some(aim) = system.step(&point, pull, samples, &a, &z, &v, &zero, 0.0) else { break };
-        let reach = aim.reach(&sides, &a, &z, &v);
-        let ahead = aim.mu(&sides, &a, &z, &v, reach, count);
-        let center = mu * (ahead / mu).powi(3).clamp(1e-8, 1.0);
-        let second: Vec<(f64, f64)> = (0..sides.len()).map(|k| (aim.a[k] * aim.z[k], -aim.a[k] * aim.v[k])).collect();
-        let Some(step) = system.step(&point, pull, samples, &a, &z, &v, &second, center) else { break };
-        let reach = (BOUNDARY * step.reach(&sides, &a, &z, &v)).min(1.0);
-        for k in 0..sides.len() {
-            a[k] = (a[k] + reach * step.a[k]).clamp(1e-30 * sides[k].price, (1.0 - 1e-15) * sides[k].price);
-            z[k] = (z[k] + reach * step.z[k]).max(1e-300);
-            v[k] = (v[k] + reach * step.v[k]).max(1e-300);
-        }
-        point.w.iter_mut().zip(&step.w).for_each(|(w, s)| *w += reach * s);
-        point.bias += reach * step.bias;
-        point.residuals.iter_mut().zip(&step.margins).for_each(|(r, s)| *r -= reach * s);
-        debug_assert_eq!(point.w.len(), columns);
-        iterations += 1;
+        Ok(())
+    })();
+    if let Err(reason) = stopped(steps)? {
+        stop = reason;
     }
-    let (point, certificate) = best.expect("the first point was certified");
+    let (point, certificate) = best.unwrap_or_else(|| {
+        let certificate = without_dual(samples, pull, free_bias, &start_point);
+        (start_point, certificate)
+    });
     if stop == StopReason::MaxIterations && certificate.relative() <= tolerance {
         stop = StopReason::Converged;
     }
-    LinearOutcome { point, certificate, iterations, stop, method: "interior point" }
+    Ok(LinearOutcome { point, certificate, iterations, stop, method: "interior point" })
 }
 
 /// A step of all variables.
@@ -198,15 +211,15 @@ struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    fn new(table: &'a LinearTable<'a>, sides: &'a [Side], a: &[f64], z: &[f64], v: &[f64], free_bias: bool) -> Option<Self> {
+    fn new(table: &'a LinearTable<'a>, sides: &'a [Side], a: &[f64], z: &[f64], v: &[f64], free_bias: bool) -> Result<Option<Self>> {
         let columns = table.columns();
         let curvature: Vec<f64> = sides.iter().enumerate().map(|(k, s)| 1.0 / (v[k] / (s.price - a[k]) + z[k] / a[k])).collect();
         let mut rows = vec![0.0; table.rows()];
         sides.iter().zip(&curvature).for_each(|(s, t)| rows[s.row] += t);
-        let mut matrix = table.gram(&rows, free_bias);
+        let mut matrix = table.gram(&rows, free_bias)?;
         let size = columns + usize::from(free_bias);
         (0..columns).for_each(|j| matrix[j * size + j] += 1.0);
-        matrix.iter().all(|v| v.is_finite()).then_some(Self { table, sides, free_bias, curvature, matrix })
+        Ok(matrix.iter().all(|v| v.is_finite()).then_some(Self { table, sides, free_bias, curvature, matrix }))
     }
 
     /// The step towards `a z = center - second.0` and `(c - a) v = center - second.1`.
@@ -220,7 +233,7 @@ impl<'a> System<'a> {
         v: &[f64],
         second: &[(f64, f64)],
         center: f64,
-    ) -> Option<Step> {
+    ) -> Result<Option<Step>> {
         let n = self.table.rows();
         let mut wanted = vec![0.0; n];
         let mut rho = vec![0.0; self.sides.len()];
@@ -229,16 +242,16 @@ impl<'a> System<'a> {
             rho[k] = excess + (center - second[k].0) / a[k] - (center - second[k].1) / (side.price - a[k]);
             wanted[side.row] += side.sign * (a[k] + rho[k] * self.curvature[k]);
         }
-        let mut w: Vec<f64> = self.table.backward(&wanted).iter().zip(&point.w).zip(&pull.weights).map(|((v, w), p)| v + p - w).collect();
+        let mut w: Vec<f64> = self.table.backward(&wanted)?.iter().zip(&point.w).zip(&pull.weights).map(|((v, w), p)| v + p - w).collect();
         if self.free_bias {
             w.push(wanted.iter().sum::<f64>() + pull.bias);
         }
         let size = w.len();
-        if !solve_scaled(&mut self.matrix.clone(), size, &mut w) {
-            return None;
+        if !solve_scaled(&mut self.matrix.clone(), size, &mut w, self.table.context())? {
+            return Ok(None);
         }
         let bias = if self.free_bias { w.pop().expect("pushed above") } else { 0.0 };
-        let mut margins = self.table.forward(&w);
+        let mut margins = self.table.forward(&w)?;
         margins.iter_mut().for_each(|m| *m += bias);
         let mut step = Step { w, bias, margins, a: rho, z: Vec::with_capacity(a.len()), v: Vec::with_capacity(a.len()) };
         for (k, side) in self.sides.iter().enumerate() {
@@ -247,6 +260,6 @@ impl<'a> System<'a> {
             step.z.push((center - second[k].0 - z[k] * change) / a[k] - z[k]);
             step.v.push((center - second[k].1 + v[k] * change) / (side.price - a[k]) - v[k]);
         }
-        linalg::dot(&step.w, &step.w).is_finite().then_some(step)
+        Ok(linalg::dot(&step.w, &step.w).is_finite().then_some(step))
     }
 }

@@ -7,11 +7,12 @@
 //! their loss can still change: they are solved as a small problem of their own in which the others are a constant pull, and one pass
 //! over all rows certifies the result.
 
-use super::loss::{Certificate, Pull, Samples, certify};
+use super::loss::{Certificate, Pull, Samples, certify, without_dual};
 use super::newton::{Gradient, Newton, Point, Response};
 use super::table::LinearTable;
 use super::{LinearOutcome, interior};
-use crate::observe::{Context, Progress, StopReason};
+use crate::error::Result;
+use crate::observe::{Context, Progress, StopReason, stopped};
 
 /// Growth of the stiffness per outer round.
 const GROWTH: f64 = 5.0;
@@ -42,26 +43,29 @@ pub(super) fn solve(
     start: Option<&[f64]>,
     tolerance: f64,
     context: &Context<'_>,
-) -> LinearOutcome {
+) -> Result<LinearOutcome> {
     let pull = Pull::none(table.columns());
     let multiplier = start.map_or_else(|| vec![0.0; table.rows()], <[f64]>::to_vec);
     // A stiffer first round for warm starts was measured slower: 50 refits of spambase with a new column each took 1368 steps instead of
     // 1092 (gap 1e-2), 2075 instead of 1830 (1e-4).
     let stiffness = samples.mean_price() / spread(samples.target);
     let first = tolerance.max(APART);
-    let mut run = rounds(table, samples, &pull, free_bias, point, multiplier, stiffness, first, context);
+    let mut run = rounds(table, samples, &pull, free_bias, point, multiplier, stiffness, first, context)?;
     let mut method = "augmented Lagrangian";
     if run.stop == Some(StopReason::Converged) && run.certificate.relative() > tolerance {
         method = "augmented Lagrangian with near rows";
-        near_rows(table, samples, free_bias, &mut run, stiffness, tolerance, context);
+        let near = near_rows(table, samples, free_bias, &mut run, stiffness, tolerance, context);
+        if let Err(reason) = stopped(near)? {
+            run.stop = Some(reason);
+        }
     }
     match run.stop {
-        Some(stop) => LinearOutcome { point: run.point, certificate: run.certificate, iterations: run.iterations, stop, method },
+        Some(stop) => Ok(LinearOutcome { point: run.point, certificate: run.certificate, iterations: run.iterations, stop, method }),
         None => {
             let dual = run.certificate.dual;
-            let mut outcome = interior::solve(table, samples, &pull, free_bias, run.point, Some(&dual), tolerance, context);
+            let mut outcome = interior::solve(table, samples, &pull, free_bias, run.point, Some(&dual), tolerance, context)?;
             outcome.iterations += run.iterations;
-            outcome
+            Ok(outcome)
         }
     }
 }
@@ -85,65 +89,70 @@ fn rounds(
     mut stiffness: f64,
     tolerance: f64,
     context: &Context<'_>,
-) -> Run {
+) -> Result<Run> {
     let mut newton = Newton::new(table, free_bias);
     let most = MOST_GROWTH * stiffness;
     let (mut iterations, mut without_progress) = (0, 0);
     let mut best: Option<(Point, Certificate)> = None;
     let mut stop = None;
-    for _ in 0..MOST_ROUNDS {
-        let response = Response::Shifted { samples: *samples, multiplier, stiffness };
-        let (bias_0, hold) = (point.bias, if free_bias { HOLD * stiffness } else { 0.0 });
-        let mut stuck = true;
-        let mut gradient = Gradient::new(table, &response, &point, pull, hold, bias_0);
-        for _ in 0..MOST_STEPS {
-            let (slack, primal) = slack(samples, &point, &gradient.slopes, pull);
-            let scale = pull.scale.unwrap_or(primal).abs().max(f64::MIN_POSITIVE);
-            let progress = Progress {
-                stage: "solve",
-                done: iterations,
-                total: None,
-                violation: Some((slack + gradient.half_square()) / scale),
-                tolerance: Some(tolerance),
-            };
-            stop = context.check(&progress);
-            let rest = gradient.half_square() + if free_bias { gradient.bias.abs() * 0.1 } else { 0.0 };
-            stuck = false;
-            let solved = rest <= 0.1 * slack.max(0.1 * tolerance * scale);
-            // Far enough already, whatever is left of the inner problem: a warm start often is.
-            let enough = slack + rest <= 0.5 * tolerance * scale;
-            if stop.is_some() || solved || enough {
+    let steps = (|| -> Result<()> {
+        for _ in 0..MOST_ROUNDS {
+            let response = Response::Shifted { samples: *samples, multiplier, stiffness };
+            let (bias_0, hold) = (point.bias, if free_bias { HOLD * stiffness } else { 0.0 });
+            let mut stuck = true;
+            let mut gradient = Gradient::new(table, &response, &point, pull, hold, bias_0)?;
+            for _ in 0..MOST_STEPS {
+                let (slack, primal) = slack(samples, &point, &gradient.slopes, pull);
+                let scale = pull.scale.unwrap_or(primal).abs().max(f64::MIN_POSITIVE);
+                let progress = Progress {
+                    stage: "solve",
+                    done: iterations,
+                    total: None,
+                    violation: Some((slack + gradient.half_square()) / scale),
+                    tolerance: Some(tolerance),
+                };
+                stop = context.check(&progress);
+                let rest = gradient.half_square() + if free_bias { gradient.bias.abs() * 0.1 } else { 0.0 };
+                stuck = false;
+                let solved = rest <= 0.1 * slack.max(0.1 * tolerance * scale);
+                // Far enough already, whatever is left of the inner problem: a warm start often is.
+                let enough = slack + rest <= 0.5 * tolerance * scale;
+                if stop.is_some() || solved || enough {
+                    break;
+                }
+                if !newton.step(&mut point, &response, &gradient, pull, hold, bias_0)? {
+                    break;
+                }
+                stuck = true;
+                iterations += 1;
+                gradient = Gradient::new(table, &response, &point, pull, hold, bias_0)?;
+            }
+            multiplier = gradient.slopes;
+            let certificate = certify(&gradient.sides, samples, pull, free_bias, &point, multiplier.clone());
+            let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
+            without_progress = if certificate.gap > 0.5 * before { without_progress + 1 } else { 0 };
+            let reached = certificate.relative() <= tolerance;
+            if certificate.gap < before {
+                best = Some((point.clone(), certificate));
+            }
+            if reached {
+                stop = Some(StopReason::Converged);
+            }
+            if stop.is_some() || stuck || without_progress >= 3 {
                 break;
             }
-            if !newton.step(&mut point, &response, &gradient, pull, hold, bias_0) {
-                break;
-            }
-            stuck = true;
-            iterations += 1;
-            gradient = Gradient::new(table, &response, &point, pull, hold, bias_0);
+            stiffness = (GROWTH * stiffness).min(most);
         }
-        multiplier = gradient.slopes;
-        let certificate = certify(&gradient.sides, samples, pull, free_bias, &point, multiplier.clone());
-        let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
-        without_progress = if certificate.gap > 0.5 * before { without_progress + 1 } else { 0 };
-        let reached = certificate.relative() <= tolerance;
-        if certificate.gap < before {
-            best = Some((point.clone(), certificate));
-        }
-        if reached {
-            stop = Some(StopReason::Converged);
-        }
-        if stop.is_some() || stuck || without_progress >= 3 {
-            break;
-        }
-        stiffness = (GROWTH * stiffness).min(most);
+        Ok(())
+    })();
+    if let Err(reason) = stopped(steps)? {
+        stop = Some(reason);
     }
     let (point, certificate) = best.unwrap_or_else(|| {
-        let (dual, sides) = (vec![0.0; table.rows()], [vec![0.0; table.columns()], vec![0.0; table.columns()]]);
-        let certificate = certify(&sides, samples, pull, free_bias, &point, dual);
+        let certificate = without_dual(samples, pull, free_bias, &point);
         (point, certificate)
     });
-    Run { point, certificate, iterations, stop }
+    Ok(Run { point, certificate, iterations, stop })
 }
 
 /// The complementarity part of the gap, and the primal objective.
@@ -167,7 +176,7 @@ fn near_rows(
     stiffness: f64,
     tolerance: f64,
     context: &Context<'_>,
-) {
+) -> Result<()> {
     let (n, columns) = (table.rows(), table.columns());
     let mut size = (4 * columns).max(n / 10).max(500).min(n);
     loop {
@@ -196,18 +205,18 @@ fn near_rows(
             })
             .collect();
         near.iter().for_each(|&i| far[i] = 0.0);
-        let pull = Pull { weights: table.backward(&far), bias: far.iter().sum(), scale: Some(run.certificate.primal) };
-        let part = table.gather(&near);
+        let pull = Pull { weights: table.backward(&far)?, bias: far.iter().sum(), scale: Some(run.certificate.primal) };
+        let part = table.gather(&near)?;
         let pick = |from: &[f64]| near.iter().map(|&i| from[i]).collect::<Vec<f64>>();
         let (target, up, down) = (pick(samples.target), pick(samples.up), pick(samples.down));
         let small = Samples { target: &target, up: &up, down: &down, ..*samples };
         let point = Point { w: run.point.w.clone(), bias: run.point.bias, residuals: pick(&run.point.residuals) };
         let asked = 0.3 * tolerance;
         let dual = pick(&run.certificate.dual);
-        let mut inner = rounds(&part, &small, &pull, free_bias, point.clone(), dual, GROWTH * GROWTH * stiffness, asked, context);
+        let mut inner = rounds(&part, &small, &pull, free_bias, point.clone(), dual, GROWTH * GROWTH * stiffness, asked, context)?;
         if inner.stop.is_none() {
             let dual = inner.certificate.dual;
-            let outcome = interior::solve(&part, &small, &pull, free_bias, inner.point, Some(&dual), asked, context);
+            let outcome = interior::solve(&part, &small, &pull, free_bias, inner.point, Some(&dual), asked, context)?;
             inner = Run {
                 point: outcome.point,
                 certificate: outcome.certificate,
@@ -217,8 +226,8 @@ fn near_rows(
         }
         run.iterations += inner.iterations;
         near.iter().zip(&inner.certificate.dual).for_each(|(&i, &v)| far[i] = v);
-        let all = Point::new(table, samples.target, inner.point.w, inner.point.bias);
-        let certificate = certify(&table.backward_sides(&far), samples, &Pull::none(columns), free_bias, &all, far);
+        let all = Point::new(table, samples.target, inner.point.w, inner.point.bias)?;
+        let certificate = certify(&table.backward_sides(&far)?, samples, &Pull::none(columns), free_bias, &all, far);
         if certificate.gap < run.certificate.gap {
             (run.point, run.certificate) = (all, certificate);
         }
@@ -228,7 +237,7 @@ fn near_rows(
             _ => None,
         };
         if run.stop.is_some() || size == n {
-            return;
+            return Ok(());
         }
         if run.certificate.relative() > 0.1 * gap {
             size = (2 * size).min(n);

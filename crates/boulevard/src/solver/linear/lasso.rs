@@ -7,10 +7,11 @@
 //! `|X' dual| <= 1` holds.
 
 use super::LinearOutcome;
-use super::loss::{Certificate, Samples, balance};
+use super::loss::{Certificate, Samples, balance, not_negative};
 use super::newton::{Point, Response};
 use super::table::LinearTable;
-use crate::observe::{Context, Progress, StopReason};
+use crate::error::Result;
+use crate::observe::{Context, PIECE, Progress, StopReason, stopped};
 
 const MOST_STEPS: usize = 500;
 const MOST_SWEEPS: usize = 2000;
@@ -24,49 +25,65 @@ pub(super) fn solve(
     mut point: Point,
     tolerance: f64,
     context: &Context<'_>,
-) -> LinearOutcome {
+) -> Result<LinearOutcome> {
     let response = Response::Squared(*samples);
     let d = table.columns();
     let mut best: Option<(Point, Certificate)> = None;
     let (mut stop, mut iterations, mut joining) = (StopReason::MaxIterations, 0, LEAST_JOINING);
-    while iterations < MOST_STEPS as u64 {
-        let slopes = response.slopes(&point.residuals);
-        let gradient: Vec<f64> = table.backward(&slopes).iter().map(|v| -v).collect();
-        let certificate = certify(table, samples, free_bias, &point, slopes.clone());
-        let gap = certificate.relative();
-        if best.as_ref().is_none_or(|(_, best)| certificate.gap < best.gap) {
-            best = Some((point.clone(), certificate));
-        }
-        let progress = Progress { stage: "solve", done: iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };
-        if let Some(asked) = context.check(&progress) {
-            stop = asked;
-            break;
-        }
-        if gap <= tolerance {
-            stop = StopReason::Converged;
-            break;
-        }
-        let in_play = columns_in_play(&point.w, &gradient, joining, d);
-        let part = table.columns_of(&in_play);
-        if !step(table, &part, samples, free_bias, &mut point, &in_play, &gradient, &slopes, tolerance) {
-            if joining >= d {
+    let steps = (|| -> Result<()> {
+        while iterations < MOST_STEPS as u64 {
+            let slopes = response.slopes(&point.residuals);
+            let gradient: Vec<f64> = table.backward(&slopes)?.iter().map(|v| -v).collect();
+            let certificate = certify(table, samples, free_bias, &point, slopes.clone())?;
+            let gap = certificate.relative();
+            if best.as_ref().is_none_or(|(_, best)| certificate.gap < best.gap) {
+                best = Some((point.clone(), certificate));
+            }
+            let progress = Progress { stage: "solve", done: iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };
+            if let Some(asked) = context.check(&progress) {
+                stop = asked;
                 break;
             }
-            joining *= 4;
+            if gap <= tolerance {
+                stop = StopReason::Converged;
+                break;
+            }
+            let in_play = columns_in_play(&point.w, &gradient, joining, d);
+            let part = table.columns_of(&in_play)?;
+            if !step(table, &part, samples, free_bias, &mut point, &in_play, &gradient, &slopes, tolerance)? {
+                if joining >= d {
+                    break;
+                }
+                joining *= 4;
+            }
+            iterations += 1;
         }
-        iterations += 1;
+        Ok(())
+    })();
+    if let Err(reason) = stopped(steps)? {
+        stop = reason;
     }
-    let (point, certificate) = best.expect("the first point was certified");
-    LinearOutcome { point, certificate, iterations, stop, method: "proximal Newton" }
+    // Without a single pass, the dual point zero is what there is.
+    let (point, certificate) = match best {
+        Some(best) => best,
+        None => {
+            let certificate = certified(samples, &point, vec![0.0; table.rows()], &vec![0.0; d]);
+            (point, certificate)
+        }
+    };
+    Ok(LinearOutcome { point, certificate, iterations, stop, method: "proximal Newton" })
 }
 
 /// Columns that are not zero, and those that most want to leave it.
 fn columns_in_play(w: &[f64], gradient: &[f64], joining: usize, d: usize) -> Vec<usize> {
     let mut waiting: Vec<(f64, usize)> =
         (0..d).filter(|&j| w[j] == 0.0 && gradient[j].abs() > 1.0 - 1e-9).map(|j| (gradient[j].abs(), j)).collect();
-    waiting.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut columns: Vec<usize> = (0..d).filter(|&j| w[j] != 0.0).collect();
     let joining = joining.max(columns.len());
+    // Of a million columns only the first few are wanted.
+    if joining < waiting.len() {
+        waiting.select_nth_unstable_by(joining, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    }
     columns.extend(waiting.iter().take(joining).map(|(_, j)| *j));
     columns.sort_unstable();
     columns
@@ -83,9 +100,9 @@ fn step(
     gradient: &[f64],
     slopes: &[f64],
     tolerance: f64,
-) -> bool {
+) -> Result<bool> {
     let curvature: Vec<f64> = point.residuals.iter().enumerate().map(|(i, &r)| samples.squared_slope(i, r).1).collect();
-    let gram = part.gram(&curvature, free_bias);
+    let gram = part.gram(&curvature, free_bias)?;
     let (m, size) = (columns.len(), columns.len() + usize::from(free_bias));
     // The model's slopes at the current change; the bias is the last variable and has no penalty.
     let mut slope: Vec<f64> = columns.iter().map(|&j| gradient[j]).collect();
@@ -94,7 +111,11 @@ fn step(
     }
     let mut change = vec![0.0; size];
     let tiny = 1e-12 * (0..size).map(|k| gram[k * size + k]).fold(0.0, f64::max);
-    for _ in 0..MOST_SWEEPS {
+    let ask_every = (PIECE / (size * size).max(1)).max(1);
+    for sweep in 0..MOST_SWEEPS {
+        if sweep % ask_every == ask_every - 1 {
+            table.context().go_on("solve")?;
+        }
         let mut moved = 0.0f64;
         for k in 0..size {
             let rise = gram[k * size + k] + tiny;
@@ -121,7 +142,7 @@ fn step(
     let step_bias = if free_bias { change[m] } else { 0.0 };
     let mut full = vec![0.0; table.columns()];
     columns.iter().zip(&change).for_each(|(&j, &c)| full[j] = c);
-    let mut margins = part.forward(&change[..m]);
+    let mut margins = part.forward(&change[..m])?;
     margins.iter_mut().for_each(|v| *v += step_bias);
     let objective = |t: f64| {
         let penalty: f64 = point.w.iter().zip(&full).map(|(w, s)| (w + t * s).abs()).sum();
@@ -131,7 +152,9 @@ fn step(
     let mut length = 1.0;
     // The best of a shrinking sequence: the objective is convex along the step.
     let mut now = objective(length);
+    let mut meter = table.context().meter("solve");
     while length > 1e-10 {
+        meter.spend(4 * (point.w.len() + point.residuals.len()))?;
         let shorter = objective(0.5 * length);
         if now < before && now <= shorter {
             break;
@@ -139,31 +162,36 @@ fn step(
         (length, now) = (0.5 * length, shorter);
     }
     if now >= before {
-        return false;
+        return Ok(false);
     }
     point.w.iter_mut().zip(&full).for_each(|(w, s)| *w += length * s);
     point.bias += length * step_bias;
     point.residuals.iter_mut().zip(&margins).for_each(|(r, s)| *r -= length * s);
-    true
+    Ok(true)
 }
 
-fn certify(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, point: &Point, mut dual: Vec<f64>) -> Certificate {
+fn certify(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, point: &Point, mut dual: Vec<f64>) -> Result<Certificate> {
     if free_bias {
         let [up, down] = balance(&dual, 0.0);
         dual.iter_mut().for_each(|v| *v *= if *v > 0.0 { up } else { down });
     }
-    let mut back = table.backward(&dual);
+    let mut back = table.backward(&dual)?;
     let largest = back.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     if largest > 1.0 {
         dual.iter_mut().for_each(|v| *v /= largest);
         back.iter_mut().for_each(|v| *v /= largest);
     }
+    Ok(certified(samples, point, dual, &back))
+}
+
+/// Certifies a point with a dual point that keeps its bounds; `back` is `X' dual`.
+fn certified(samples: &Samples<'_>, point: &Point, dual: Vec<f64>, back: &[f64]) -> Certificate {
     let mut primal: f64 = point.w.iter().map(|w| w.abs()).sum();
-    let mut gap: f64 = point.w.iter().zip(&back).map(|(w, v)| (w.abs() - w * v).max(0.0)).sum();
+    let mut gap: f64 = point.w.iter().zip(back).map(|(w, v)| not_negative(w.abs() - w * v)).sum();
     for (i, (&r, &v)) in point.residuals.iter().zip(&dual).enumerate() {
         let loss = samples.loss(i, r);
         primal += loss;
-        gap += (loss + samples.conjugate(i, v) - v * r).max(0.0);
+        gap += not_negative(loss + samples.conjugate(i, v) - v * r);
     }
     Certificate { dual, primal, gap, scale: primal }
 }

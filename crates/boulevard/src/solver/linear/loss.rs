@@ -126,7 +126,11 @@ pub(super) struct Certificate {
 
 impl Certificate {
     pub(super) fn relative(&self) -> f64 {
-        if self.gap == 0.0 { 0.0 } else { self.gap / self.scale.abs().max(f64::MIN_POSITIVE) }
+        match self.scale {
+            scale if scale.is_nan() => f64::NAN,
+            _ if self.gap == 0.0 => 0.0,
+            scale => self.gap / scale.abs().max(f64::MIN_POSITIVE),
+        }
     }
 }
 
@@ -137,6 +141,17 @@ pub(super) fn balance(dual: &[f64], rest: f64) -> [f64; 2] {
     let down: f64 = -dual.iter().map(|v| v.min(0.0)).sum::<f64>();
     let factor = |wanted: f64, have: f64| if have > 0.0 { (wanted / have).clamp(0.0, 1.0) } else { 1.0 };
     if up + rest > down { [factor(down - rest, up), 1.0] } else { [1.0, factor(up + rest, down)] }
+}
+
+/// A term of a gap, which only rounding makes negative. What is not a number stays so: `f64::max` would turn it into a proof.
+pub(super) fn not_negative(term: f64) -> f64 {
+    if term < 0.0 { 0.0 } else { term }
+}
+
+/// What the dual point zero proves about a point: true, and all that can be said without a pass over the table.
+pub(super) fn without_dual(samples: &Samples<'_>, pull: &Pull, free_bias: bool, point: &Point) -> Certificate {
+    let columns = point.w.len();
+    certify(&[vec![0.0; columns], vec![0.0; columns]], samples, pull, free_bias, point, vec![0.0; point.residuals.len()])
 }
 
 /// Certifies `(w, residuals)` with the dual point `dual`; `sides` is `X' dual` from its positive and its negative part.
@@ -160,7 +175,7 @@ pub(super) fn certify(
         *v *= if *v > 0.0 { up } else { down };
         let loss = samples.loss(i, r);
         primal += loss;
-        gap += (loss + samples.conjugate(i, *v) - *v * r).max(0.0);
+        gap += not_negative(loss + samples.conjugate(i, *v) - *v * r);
     }
     Certificate { dual, primal, gap, scale: pull.scale.unwrap_or(primal) }
 }

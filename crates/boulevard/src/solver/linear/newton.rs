@@ -7,7 +7,9 @@
 
 use super::loss::{Pull, Samples};
 use super::table::LinearTable;
+use crate::error::Result;
 use crate::linalg;
+use crate::observe::Context;
 
 /// How the slope of a sample's function follows from its residual.
 pub(super) enum Response<'a> {
@@ -53,10 +55,10 @@ pub(super) struct Point {
 }
 
 impl Point {
-    pub(super) fn new(table: &LinearTable<'_>, target: &[f64], w: Vec<f64>, bias: f64) -> Self {
-        let margins = if w.iter().all(|w| *w == 0.0) { vec![0.0; target.len()] } else { table.forward(&w) };
+    pub(super) fn new(table: &LinearTable<'_>, target: &[f64], w: Vec<f64>, bias: f64) -> Result<Self> {
+        let margins = if w.iter().all(|w| *w == 0.0) { vec![0.0; target.len()] } else { table.forward(&w)? };
         let residuals = target.iter().zip(margins).map(|(t, m)| t - m - bias).collect();
-        Self { w, bias, residuals }
+        Ok(Self { w, bias, residuals })
     }
 }
 
@@ -79,22 +81,23 @@ impl<'a> Newton<'a> {
     }
 
     /// Brings the Gram matrix of the curved rows up to date.
-    fn refresh(&mut self, weights: Vec<f64>) {
+    fn refresh(&mut self, weights: Vec<f64>) -> Result<()> {
         let changed = weights.iter().zip(&self.weights).filter(|(new, old)| new != old).count();
         let curved = weights.iter().filter(|w| **w != 0.0).count();
         if changed == 0 {
-            return;
+            return Ok(());
         }
         self.updates += 1;
         if 2 * changed < curved && self.updates < MOST_UPDATES {
             let change: Vec<f64> = weights.iter().zip(&self.weights).map(|(new, old)| new - old).collect();
-            let change = self.table.gram(&change, self.free_bias);
+            let change = self.table.gram(&change, self.free_bias)?;
             self.gram.iter_mut().zip(change).for_each(|(gram, change)| *gram += change);
         } else {
-            self.gram = self.table.gram(&weights, self.free_bias);
+            self.gram = self.table.gram(&weights, self.free_bias)?;
             self.updates = 0;
         }
         self.weights = weights;
+        Ok(())
     }
 
     /// One step; `false` where none was possible.
@@ -108,9 +111,9 @@ impl<'a> Newton<'a> {
         pull: &Pull,
         hold: f64,
         bias_0: f64,
-    ) -> bool {
+    ) -> Result<bool> {
         let curvature = point.residuals.iter().enumerate().map(|(i, &r)| response.at(i, r).1).collect();
-        self.refresh(curvature);
+        self.refresh(curvature)?;
         let columns = self.table.columns();
         let size = columns + usize::from(self.free_bias);
         let scale = response.scale();
@@ -125,23 +128,23 @@ impl<'a> Newton<'a> {
             *corner = if flat { 1.0 } else { *corner };
             step.push(if flat { 0.0 } else { -gradient.bias });
         }
-        if !solve_scaled(&mut matrix, size, &mut step) {
-            return false;
+        if !solve_scaled(&mut matrix, size, &mut step, self.table.context())? {
+            return Ok(false);
         }
         let step_bias = if self.free_bias { step.pop().expect("pushed above") } else { 0.0 };
-        let mut slopes = self.table.forward(&step);
+        let mut slopes = self.table.forward(&step)?;
         slopes.iter_mut().for_each(|s| *s += step_bias);
         let along: f64 = point.w.iter().zip(&pull.weights).zip(&step).map(|((w, p), s)| (w - p) * s).sum::<f64>()
             + (hold * (point.bias - bias_0) - pull.bias) * step_bias;
         let curve: f64 = step.iter().map(|s| s * s).sum::<f64>() + hold * step_bias * step_bias;
         let length = line_search(response, &point.residuals, &slopes, along, curve);
         if length == 0.0 {
-            return false;
+            return Ok(false);
         }
         point.w.iter_mut().zip(&step).for_each(|(w, s)| *w += length * s);
         point.bias += length * step_bias;
         point.residuals.iter_mut().zip(&slopes).for_each(|(r, s)| *r -= length * s);
-        true
+        Ok(true)
     }
 }
 
@@ -155,12 +158,19 @@ pub(super) struct Gradient {
 }
 
 impl Gradient {
-    pub(super) fn new(table: &LinearTable<'_>, response: &Response<'_>, point: &Point, pull: &Pull, hold: f64, bias_0: f64) -> Self {
+    pub(super) fn new(
+        table: &LinearTable<'_>,
+        response: &Response<'_>,
+        point: &Point,
+        pull: &Pull,
+        hold: f64,
+        bias_0: f64,
+    ) -> Result<Self> {
         let slopes = response.slopes(&point.residuals);
-        let sides = table.backward_sides(&slopes);
+        let sides = table.backward_sides(&slopes)?;
         let w = (0..point.w.len()).map(|j| point.w[j] - sides[0][j] - sides[1][j] - pull.weights[j]).collect();
         let bias = hold * (point.bias - bias_0) - pull.bias - slopes.iter().sum::<f64>();
-        Self { w, bias, slopes, sides }
+        Ok(Self { w, bias, slopes, sides })
     }
 
     /// `1/2 |gradient of w|^2`, the gradient's part of the duality gap.
@@ -170,10 +180,10 @@ impl Gradient {
 }
 
 /// Solves a positive definite system in place after scaling its diagonal to 1, with a ridge where rounding made it indefinite.
-pub(super) fn solve_scaled(matrix: &mut [f64], size: usize, x: &mut [f64]) -> bool {
+pub(super) fn solve_scaled(matrix: &mut [f64], size: usize, x: &mut [f64], context: &Context<'_>) -> Result<bool> {
     let scales: Vec<f64> = (0..size).map(|j| matrix[j * size + j].sqrt().recip()).collect();
     if scales.iter().any(|s| !s.is_finite()) || x.iter().any(|x| !x.is_finite()) {
-        return false;
+        return Ok(false);
     }
     for i in 0..size {
         for j in 0..=i {
@@ -184,7 +194,7 @@ pub(super) fn solve_scaled(matrix: &mut [f64], size: usize, x: &mut [f64]) -> bo
     while ridge < 1e-3 {
         let mut factor = matrix.to_vec();
         (0..size).for_each(|j| factor[j * size + j] += ridge);
-        if linalg::cholesky(&mut factor, size) {
+        if linalg::cholesky_in(&mut factor, size, context)? {
             let right: Vec<f64> = x.iter().zip(&scales).map(|(x, s)| x * s).collect();
             x.copy_from_slice(&right);
             linalg::solve(&factor, size, x);
@@ -201,11 +211,11 @@ pub(super) fn solve_scaled(matrix: &mut [f64], size: usize, x: &mut [f64]) -> bo
                 x.iter_mut().zip(left).for_each(|(x, change)| *x += change);
             }
             x.iter_mut().zip(&scales).for_each(|(x, s)| *x *= s);
-            return x.iter().all(|x| x.is_finite());
+            return Ok(x.iter().all(|x| x.is_finite()));
         }
         ridge = if ridge == 0.0 { 1e-14 } else { 100.0 * ridge };
     }
-    false
+    Ok(false)
 }
 
 /// The minimum along a direction: the zero of an increasing, piecewise linear slope, by Newton steps inside a bracket.

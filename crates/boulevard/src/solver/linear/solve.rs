@@ -1,6 +1,6 @@
 //! Which algorithm for which shape.
 
-use super::loss::{Pull, Samples, certify};
+use super::loss::{Pull, Samples, certify, without_dual};
 use super::newton::Point;
 use super::reduce::Reduced;
 use super::table::LinearTable;
@@ -10,7 +10,7 @@ use super::{
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped};
 use crate::solver::{DualProblem, Equality, Options, SMALL, Solver, TableKernel};
 
 /// Up to this many rows or columns a dense system is affordable.
@@ -47,6 +47,10 @@ pub fn solve_linear(
             return Err(Error::shape(what, n, length));
         }
     }
+    let prices: f64 = problem.up.iter().chain(problem.down).sum();
+    if !prices.is_finite() {
+        return Err(Error::data("the sum of C times the sample weights overflows: use smaller weights, or a smaller C"));
+    }
     if problem.regularizer == Regularizer::L1 && problem.loss == LinearLoss::Absolute {
         return Err(Error::data("the L1 penalty goes with the squared loss only"));
     }
@@ -70,8 +74,33 @@ pub fn solve_linear(
     } else {
         problem.x
     };
-    let run = LinearRun::new(x, problem, tolerance, start, context);
-    Ok(run.finish(run.run()?))
+    let outcome = match stopped(LinearRun::new(x, problem, tolerance, start, context))? {
+        Ok(run) => match stopped(run.run())? {
+            Ok(outcome) => return Ok(run.finish(outcome)),
+            Err(reason) => reason,
+        },
+        Err(reason) => reason,
+    };
+    Ok(nothing(problem, outcome))
+}
+
+/// The point zero, where the work was stopped before there was another, with what the dual point zero proves about it.
+fn nothing(problem: &LinearProblem<'_>, stop: StopReason) -> LinearSolution {
+    let samples = Samples { target: problem.target, up: problem.up, down: problem.down, tube: problem.tube, loss: problem.loss };
+    let (n, columns) = (problem.x.rows(), problem.x.columns());
+    let point = Point { w: vec![0.0; columns], bias: 0.0, residuals: problem.target.to_vec() };
+    let certificate = without_dual(&samples, &Pull::none(columns), problem.bias == Bias::Free, &point);
+    LinearSolution {
+        weights: point.w,
+        bias: 0.0,
+        dual: vec![0.0; n],
+        primal: certificate.primal,
+        objective: certificate.primal - certificate.gap,
+        gap: certificate.relative(),
+        iterations: 0,
+        stop,
+        method: "none",
+    }
 }
 
 /// Whether a sparse table is better off dense.
@@ -103,10 +132,10 @@ impl<'a> LinearRun<'a> {
         tolerance: f64,
         start: Option<&LinearStart>,
         context: &'a Context<'a>,
-    ) -> Self {
+    ) -> Result<Self> {
         let constant = if let Bias::Column(value) = problem.bias { Some(value) } else { None };
         let free_bias = problem.bias == Bias::Free;
-        let table = LinearTable::new(x, free_bias, constant, context);
+        let table = LinearTable::new(x, free_bias, constant, context)?;
         let samples = Samples { target: problem.target, up: problem.up, down: problem.down, tube: problem.tube, loss: problem.loss };
         let warm = start.is_some();
         let mut start = start.cloned().unwrap_or_default();
@@ -123,32 +152,32 @@ impl<'a> LinearRun<'a> {
         } else {
             start.dual.clear();
         }
-        Self { table, samples, problem, constant, free_bias, tolerance, start, warm, context }
+        Ok(Self { table, samples, problem, constant, free_bias, tolerance, start, warm, context })
     }
 
     fn run(&self) -> Result<LinearOutcome> {
         let (n, d) = (self.table.rows(), self.table.columns());
         if self.problem.regularizer == Regularizer::L1 {
-            return Ok(lasso::solve(&self.table, &self.samples, self.free_bias, self.start_point(), self.tolerance, self.context));
+            return lasso::solve(&self.table, &self.samples, self.free_bias, self.start_point()?, self.tolerance, self.context);
         }
         let sparse = self.table.x().is_sparse();
         let affordable = n.min(d) <= if sparse { MOST_DENSE / 4 } else { MOST_DENSE };
         if !affordable {
-            return Ok(self.descend());
+            return self.descend();
         }
         if sparse && d <= n {
             // Few columns in play, but too many rows to spread out: Newton on sparse rows only where descent is stuck.
-            let outcome = self.descend();
-            return if outcome.stop == StopReason::MaxIterations { self.dense(&self.table, self.start_point()) } else { Ok(outcome) };
+            let outcome = self.descend()?;
+            return if outcome.stop == StopReason::MaxIterations { self.dense(&self.table, self.start_point()?) } else { Ok(outcome) };
         }
-        if d > n { self.reduced() } else { self.dense(&self.table, self.start_point()) }
+        if d > n { self.reduced() } else { self.dense(&self.table, self.start_point()?) }
     }
 
-    fn start_point(&self) -> Point {
+    fn start_point(&self) -> Result<Point> {
         Point::new(&self.table, self.samples.target, self.start.weights.clone(), self.start.bias)
     }
 
-    fn descend(&self) -> LinearOutcome {
+    fn descend(&self) -> Result<LinearOutcome> {
         descent::solve(&self.table, &self.samples, self.free_bias, self.constant, &self.start, self.tolerance, self.context)
     }
 
@@ -156,7 +185,7 @@ impl<'a> LinearRun<'a> {
     fn dense(&self, table: &LinearTable<'_>, point: Point) -> Result<LinearOutcome> {
         let (samples, free_bias, tolerance, context) = (&self.samples, self.free_bias, self.tolerance, self.context);
         if self.problem.loss == LinearLoss::Squared {
-            return Ok(squared::solve(table, samples, free_bias, point, tolerance, context));
+            return squared::solve(table, samples, free_bias, point, tolerance, context);
         }
         let n = table.rows();
         let dual = (!self.start.dual.is_empty()).then_some(&self.start.dual[..]);
@@ -164,40 +193,56 @@ impl<'a> LinearRun<'a> {
         if small || (!self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP) {
             let pull = Pull::none(table.columns());
             let asked = if small { tolerance.min(1e-13) } else { tolerance };
-            let mut outcome = interior::solve(table, samples, &pull, free_bias, point.clone(), dual, asked, context);
+            let mut outcome = interior::solve(table, samples, &pull, free_bias, point.clone(), dual, asked, context)?;
             if small {
-                outcome = self.exact(table, outcome)?;
+                // A finish that is stopped leaves what there was.
+                let (stop, before) = (outcome.stop, (outcome.point.clone(), outcome.certificate.clone(), outcome.iterations));
+                outcome = match stopped(self.exact(table, outcome))? {
+                    Ok(outcome) => outcome,
+                    Err(reason) => LinearOutcome {
+                        point: before.0,
+                        certificate: before.1,
+                        iterations: before.2,
+                        stop: stop.worst(reason),
+                        method: "interior point",
+                    },
+                };
             }
             if outcome.stop != StopReason::MaxIterations || outcome.certificate.relative() <= tolerance {
                 return Ok(outcome);
             }
             let dual = outcome.certificate.dual.clone();
-            let other = lagrangian::solve(table, samples, free_bias, outcome.point.clone(), Some(&dual), tolerance, context);
+            let other = lagrangian::solve(table, samples, free_bias, outcome.point.clone(), Some(&dual), tolerance, context)?;
             return Ok(if other.certificate.gap < outcome.certificate.gap { other } else { outcome });
         }
-        Ok(lagrangian::solve(table, samples, free_bias, point, dual, tolerance, context))
+        lagrangian::solve(table, samples, free_bias, point, dual, tolerance, context)
     }
 
     /// More columns than rows: with a ridge first, by pivots where its certificate does not hold.
     fn reduced(&self) -> Result<LinearOutcome> {
-        let outcome = self.reduced_to(&Reduced::new(&self.table, false))?;
+        let outcome = self.reduced_to(&Reduced::new(&self.table, false)?)?;
         let reached = outcome.certificate.relative() <= self.tolerance;
         if reached || matches!(outcome.stop, StopReason::TimeLimit | StopReason::Interrupted) {
             return Ok(outcome);
         }
-        let again = self.reduced_to(&Reduced::new(&self.table, true))?;
+        let again = match stopped(Reduced::new(&self.table, true).and_then(|reduced| self.reduced_to(&reduced)))? {
+            Ok(again) => again,
+            Err(stop) => return Ok(LinearOutcome { stop, ..outcome }),
+        };
         Ok(if again.certificate.gap < outcome.certificate.gap { again } else { outcome })
     }
 
-    fn reduced_to(&self, reduced: &Reduced) -> Result<LinearOutcome> {
-        let w = if self.warm { reduced.start(&self.table, &self.start.weights) } else { vec![0.0; reduced.table.columns()] };
-        let point = Point::new(&reduced.table, self.samples.target, w, self.start.bias);
+    fn reduced_to(&self, reduced: &Reduced<'_>) -> Result<LinearOutcome> {
+        let w = if self.warm { reduced.start(&self.table, &self.start.weights)? } else { vec![0.0; reduced.table.columns()] };
+        let point = Point::new(&reduced.table, self.samples.target, w, self.start.bias)?;
         let outcome = self.dense(&reduced.table, point)?;
-        let w = reduced.weights(&self.table, &outcome.point.w);
-        let point = Point::new(&self.table, self.samples.target, w, outcome.point.bias);
+        // Three passes that make a solution of what was found, and that nobody stops.
+        let table = self.table.undisturbed();
+        let w = reduced.weights(&table, &outcome.point.w)?;
+        let point = Point::new(&table, self.samples.target, w, outcome.point.bias)?;
         let pull = Pull::none(self.table.columns());
         let dual = outcome.certificate.dual;
-        let sides = self.table.backward_sides(&dual);
+        let sides = table.backward_sides(&dual)?;
         let judge = |point: &Point| certify(&sides, &self.samples, &pull, self.free_bias, point, dual.clone());
         let mut best = (judge(&point), point);
         // At a huge price even rounding inside the margin is dear; lengthening the weights by as much puts it right.
@@ -223,7 +268,7 @@ impl<'a> LinearRun<'a> {
             return Ok(outcome);
         }
         let everyone: Vec<usize> = (0..table.rows()).collect();
-        let rows = table.gather(&everyone);
+        let rows = table.gather(&everyone)?;
         let start = self.at_bounds(&outcome);
         let linear: Vec<f64> = self.samples.target.iter().map(|t| -t).collect();
         let lower: Vec<f64> = self.samples.down.iter().map(|v| -v).collect();
@@ -238,15 +283,15 @@ impl<'a> LinearRun<'a> {
         let options = Options { tolerance: 1e-9, max_iterations: Some(2000), shrinking: false, polish: true };
         let source = TableKernel::new(&Kernel::Linear, rows.x(), self.context);
         let solution = Solver::new(&source, None, self.context)?.solve(&problem, &options)?;
-        let w = table.backward(&solution.coefficients);
-        let mut point = Point::new(table, self.samples.target, w, 0.0);
+        let w = table.backward(&solution.coefficients)?;
+        let mut point = Point::new(table, self.samples.target, w, 0.0)?;
         if self.free_bias {
             point.bias = -solution.offsets[0];
             point.residuals.iter_mut().for_each(|r| *r -= point.bias);
         }
         let pull = Pull::none(table.columns());
         let dual = solution.coefficients;
-        let certificate = certify(&table.backward_sides(&dual), &self.samples, &pull, self.free_bias, &point, dual);
+        let certificate = certify(&table.backward_sides(&dual)?, &self.samples, &pull, self.free_bias, &point, dual);
         if certificate.gap > outcome.certificate.gap.max(1e-14 * outcome.certificate.primal) {
             return Ok(outcome);
         }

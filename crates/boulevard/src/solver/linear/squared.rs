@@ -5,10 +5,11 @@
 //! and raised again tenfold at a time, each solution being the start of the next.
 
 use super::LinearOutcome;
-use super::loss::{Certificate, Pull, Samples, certify};
+use super::loss::{Certificate, Pull, Samples, certify, without_dual};
 use super::newton::{Gradient, Newton, Point, Response};
 use super::table::LinearTable;
-use crate::observe::{Context, Progress, StopReason};
+use crate::error::Result;
+use crate::observe::{Context, Progress, StopReason, stopped};
 
 /// Steps before the prices are lowered.
 const COLD_STEPS: usize = 25;
@@ -26,21 +27,21 @@ pub(super) fn solve(
     mut point: Point,
     tolerance: f64,
     context: &Context<'_>,
-) -> LinearOutcome {
+) -> Result<LinearOutcome> {
     let pull = Pull::none(table.columns());
     let mut newton = Newton::new(table, free_bias);
     let mut iterations = 0;
     let (mut stop, mut certificate) =
-        descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, COLD_STEPS, &mut iterations, context);
+        descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, COLD_STEPS, &mut iterations, context)?;
     if stop == Some(StopReason::MaxIterations) {
         for factor in [1e-4, 1e-3, 1e-2, 1e-1] {
             let up: Vec<f64> = samples.up.iter().map(|v| factor * v).collect();
             let down: Vec<f64> = samples.down.iter().map(|v| factor * v).collect();
             let cheaper = Samples { up: &up, down: &down, ..*samples };
-            descend(table, &cheaper, &pull, &mut newton, free_bias, &mut point, tolerance, PATH_STEPS, &mut iterations, context);
+            descend(table, &cheaper, &pull, &mut newton, free_bias, &mut point, tolerance, PATH_STEPS, &mut iterations, context)?;
         }
         (stop, certificate) =
-            descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, MOST_STEPS, &mut iterations, context);
+            descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, MOST_STEPS, &mut iterations, context)?;
     }
     let reached = certificate.relative() <= tolerance;
     let stop = match stop {
@@ -48,7 +49,7 @@ pub(super) fn solve(
         None => StopReason::MaxIterations,
         Some(stop) => stop,
     };
-    LinearOutcome { point, certificate, iterations, stop, method: "finite Newton" }
+    Ok(LinearOutcome { point, certificate, iterations, stop, method: "finite Newton" })
 }
 
 /// Steps until the gap is small, no step helps (none), or the limit is reached.
@@ -63,26 +64,39 @@ fn descend(
     limit: usize,
     iterations: &mut u64,
     context: &Context<'_>,
-) -> (Option<StopReason>, Certificate) {
+) -> Result<(Option<StopReason>, Certificate)> {
     let response = Response::Squared(*samples);
     let tolerance = tolerance.min(CHEAP_GAP);
+    let mut last: Option<(Point, Certificate)> = None;
     for step in 0.. {
-        let gradient = Gradient::new(table, &response, point, pull, 0.0, 0.0);
+        let gradient = match stopped(Gradient::new(table, &response, point, pull, 0.0, 0.0))? {
+            Ok(gradient) => gradient,
+            // The step is not certified: back to the point before it.
+            Err(reason) => {
+                let (before, certificate) = last.take().unwrap_or_else(|| (point.clone(), without_dual(samples, pull, free_bias, point)));
+                *point = before;
+                return Ok((Some(reason), certificate));
+            }
+        };
         let certificate = certify(&gradient.sides, samples, pull, free_bias, point, gradient.slopes.clone());
         let gap = certificate.relative();
         let progress = Progress { stage: "solve", done: *iterations, total: None, violation: Some(gap), tolerance: Some(tolerance) };
         if let Some(stop) = context.check(&progress) {
-            return (Some(stop), certificate);
+            return Ok((Some(stop), certificate));
         }
         if gap <= tolerance {
-            return (None, certificate);
+            return Ok((None, certificate));
         }
         if step == limit {
-            return (Some(StopReason::MaxIterations), certificate);
+            return Ok((Some(StopReason::MaxIterations), certificate));
         }
-        if !newton.step(point, &response, &gradient, pull, 0.0, 0.0) {
-            return (None, certificate);
+        let before = point.clone();
+        match stopped(newton.step(point, &response, &gradient, pull, 0.0, 0.0))? {
+            Ok(true) => {}
+            Ok(false) => return Ok((None, certificate)),
+            Err(reason) => return Ok((Some(reason), certificate)),
         }
+        last = Some((before, certificate));
         *iterations += 1;
     }
     unreachable!("the loop ends by a return")

@@ -4,8 +4,9 @@
 //! conditioned); LIBLINEAR's penalised bias is a constant column.
 
 use crate::data::Matrix;
+use crate::error::Result;
 use crate::linalg::weighted_gram;
-use crate::observe::Context;
+use crate::observe::{Context, PIECE};
 use crate::parallel;
 use crate::simd::{Isa, Job, Real, Simd};
 
@@ -27,24 +28,35 @@ pub(super) struct LinearTable<'a> {
     center: Vec<f64>,
     /// The value of an extra, last column.
     constant: Option<f64>,
-    pub(super) threads: usize,
+    /// Long passes ask it whether to go on.
+    context: Context<'a>,
 }
 
 impl<'a> LinearTable<'a> {
     /// `centered`: subtract the columns' means (dense tables only).
-    pub(super) fn new(x: &'a Matrix<'a>, centered: bool, constant: Option<f64>, context: &Context<'_>) -> Self {
-        let mut table = Self { x: TableRows::Given(x), center: Vec::new(), constant, threads: context.threads };
+    pub(super) fn new(x: &'a Matrix<'a>, centered: bool, constant: Option<f64>, context: &Context<'a>) -> Result<Self> {
+        let mut table = Self { x: TableRows::Given(x), center: Vec::new(), constant, context: *context };
         if centered && !x.is_sparse() {
-            let mut center = table.backward(&vec![1.0 / x.rows() as f64; x.rows()]);
+            let mut center = table.backward(&vec![1.0 / x.rows() as f64; x.rows()])?;
             center.truncate(x.columns());
             table.center = center;
         }
-        table
+        Ok(table)
     }
 
     /// A table of owned rows, as they are.
-    pub(super) fn plain(x: Matrix<'static>, threads: usize) -> LinearTable<'static> {
-        LinearTable { x: TableRows::Made(x), center: Vec::new(), constant: None, threads }
+    pub(super) fn plain(x: Matrix<'static>, context: Context<'a>) -> Self {
+        Self { x: TableRows::Made(x), center: Vec::new(), constant: None, context }
+    }
+
+    /// The same rows, with nobody to stop a pass: for the last one, which makes a result of what there is.
+    pub(super) fn undisturbed(&self) -> LinearTable<'_> {
+        let context = self.context.undisturbed();
+        LinearTable { x: TableRows::Given(self.x()), center: self.center.clone(), constant: self.constant, context }
+    }
+
+    pub(super) fn context(&self) -> &Context<'a> {
+        &self.context
     }
 
     /// The rows as they were given: neither centered nor with the constant.
@@ -76,69 +88,82 @@ impl<'a> LinearTable<'a> {
         (0..n.div_ceil(size).max(1)).map(|p| p * size..((p + 1) * size).min(n)).collect()
     }
 
+    /// A piece cut into runs of rows that are read between two questions whether to go on.
+    fn runs(&self, piece: std::ops::Range<usize>) -> impl Iterator<Item = Result<std::ops::Range<usize>>> {
+        let values = match self.x() {
+            Matrix::Sparse(x) => 4 * x.values().len() / self.rows().max(1),
+            x => x.columns(),
+        };
+        let height = (PIECE / values.max(1)).max(1);
+        let several = piece.len() > height;
+        piece.clone().step_by(height).map(move |from| {
+            if several {
+                self.context.go_on("solve")?;
+            }
+            Ok(from..(from + height).min(piece.end))
+        })
+    }
+
     /// `X w`
-    pub(super) fn forward(&self, w: &[f64]) -> Vec<f64> {
+    pub(super) fn forward(&self, w: &[f64]) -> Result<Vec<f64>> {
         let pieces = self.pieces();
-        let parts = parallel::map(self.threads, pieces.len(), |p| {
-            let mut out = vec![0.0; pieces[p].len()];
+        let parts = parallel::map(self.context.threads, pieces.len(), |p| {
+            let mut all = vec![0.0; pieces[p].len()];
             let base = self.constant.map_or(0.0, |c| c * w[self.x().columns()]);
-            match self.x() {
-                Matrix::F64(x) => dispatch(Dots {
-                    x: x.values(),
-                    center: &self.center,
-                    w: &w[..self.x().columns()],
-                    from: pieces[p].start,
-                    out: &mut out,
-                }),
-                Matrix::F32(x) => dispatch(Dots {
-                    x: x.values(),
-                    center: &self.center,
-                    w: &w[..self.x().columns()],
-                    from: pieces[p].start,
-                    out: &mut out,
-                }),
-                Matrix::Sparse(x) => {
-                    for (row, out) in pieces[p].clone().zip(&mut out) {
-                        let (indices, values) = x.row(row);
-                        *out = indices.iter().zip(values).map(|(&j, v)| w[j] * v).sum();
+            let (center, plain) = (&self.center[..], &w[..self.x().columns()]);
+            for run in self.runs(pieces[p].clone()) {
+                let run = run?;
+                let out = &mut all[run.start - pieces[p].start..run.end - pieces[p].start];
+                match self.x() {
+                    Matrix::F64(x) => dispatch(Dots { x: x.values(), center, w: plain, from: run.start, out }),
+                    Matrix::F32(x) => dispatch(Dots { x: x.values(), center, w: plain, from: run.start, out }),
+                    Matrix::Sparse(x) => {
+                        for (row, out) in run.zip(out) {
+                            let (indices, values) = x.row(row);
+                            *out = indices.iter().zip(values).map(|(&j, v)| w[j] * v).sum();
+                        }
                     }
                 }
             }
-            out.iter_mut().for_each(|out| *out += base);
-            out
+            all.iter_mut().for_each(|out| *out += base);
+            Ok(all)
         });
-        parts.concat()
+        Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// `X' v`; rows with `v = 0` are not read.
-    pub(super) fn backward(&self, v: &[f64]) -> Vec<f64> {
-        let [mut up, down] = self.backward_sides(v);
+    pub(super) fn backward(&self, v: &[f64]) -> Result<Vec<f64>> {
+        let [mut up, down] = self.backward_sides(v)?;
         up.iter_mut().zip(down).for_each(|(up, down)| *up += down);
-        up
+        Ok(up)
     }
 
     /// `X' v` in two parts: from the rows with positive `v`, and from those with negative `v`. One pass serves both.
-    pub(super) fn backward_sides(&self, v: &[f64]) -> [Vec<f64>; 2] {
+    pub(super) fn backward_sides(&self, v: &[f64]) -> Result<[Vec<f64>; 2]> {
         let (pieces, d) = (self.pieces(), self.x().columns());
-        let parts = parallel::map(self.threads, pieces.len(), |p| {
+        let parts = parallel::map(self.context.threads, pieces.len(), |p| {
             let (mut up, mut down) = (vec![0.0; d], vec![0.0; d]);
-            let (v, from, center) = (&v[pieces[p].clone()], pieces[p].start, &self.center[..]);
-            match self.x() {
-                Matrix::F64(x) => dispatch(Sums { x: x.values(), center, v, from, up: &mut up, down: &mut down }),
-                Matrix::F32(x) => dispatch(Sums { x: x.values(), center, v, from, up: &mut up, down: &mut down }),
-                Matrix::Sparse(x) => {
-                    for (row, &v) in pieces[p].clone().zip(v).filter(|(_, v)| **v != 0.0) {
-                        let (indices, values) = x.row(row);
-                        let out = if v > 0.0 { &mut up } else { &mut down };
-                        indices.iter().zip(values).for_each(|(&j, x)| out[j] += v * x);
+            let center = &self.center[..];
+            for run in self.runs(pieces[p].clone()) {
+                let run = run?;
+                let (v, from) = (&v[run.clone()], run.start);
+                match self.x() {
+                    Matrix::F64(x) => dispatch(Sums { x: x.values(), center, v, from, up: &mut up, down: &mut down }),
+                    Matrix::F32(x) => dispatch(Sums { x: x.values(), center, v, from, up: &mut up, down: &mut down }),
+                    Matrix::Sparse(x) => {
+                        for (row, &v) in run.zip(v).filter(|(_, v)| **v != 0.0) {
+                            let (indices, values) = x.row(row);
+                            let out = if v > 0.0 { &mut up } else { &mut down };
+                            indices.iter().zip(values).for_each(|(&j, x)| out[j] += v * x);
+                        }
                     }
                 }
             }
-            [up, down]
+            Ok([up, down])
         });
         let mut total = [vec![0.0; d], vec![0.0; d]];
         for part in parts {
-            for (total, part) in total.iter_mut().zip(part) {
+            for (total, part) in total.iter_mut().zip(part?) {
                 total.iter_mut().zip(part).for_each(|(total, value)| *total += value);
             }
         }
@@ -147,11 +172,11 @@ impl<'a> LinearTable<'a> {
             total[0].push(sum(|v| v.max(0.0)));
             total[1].push(sum(|v| v.min(0.0)));
         }
-        total
+        Ok(total)
     }
 
     /// `sum_i h_i z_i z_i'` with `z_i` the row, and a 1 after it where `bias`.
-    pub(super) fn gram(&self, h: &[f64], bias: bool) -> Vec<f64> {
+    pub(super) fn gram(&self, h: &[f64], bias: bool) -> Result<Vec<f64>> {
         let size = self.columns() + usize::from(bias);
         if let Matrix::Sparse(x) = self.x() {
             return self.sparse_gram(x, h, bias, size);
@@ -164,15 +189,21 @@ impl<'a> LinearTable<'a> {
                 }
             }
         };
-        let threads = if self.rows() * self.x().columns() < WORTH_THREADS { 1 } else { self.threads };
-        weighted_gram(self.rows(), size, |i| h[i], fetch, threads)
+        let threads = if self.rows() * self.x().columns() < WORTH_THREADS { 1 } else { self.context.threads };
+        weighted_gram(self.rows(), size, |i| h[i], fetch, &self.context.with_threads(threads))
     }
 
-    fn sparse_gram(&self, x: &crate::data::Csr<'_>, h: &[f64], bias: bool, size: usize) -> Vec<f64> {
+    fn sparse_gram(&self, x: &crate::data::Csr<'_>, h: &[f64], bias: bool, size: usize) -> Result<Vec<f64>> {
         let mut gram = vec![0.0; size * size];
+        let mut done = 0;
         let mut row: Vec<(usize, f64)> = Vec::new();
         for (i, &h) in h.iter().enumerate().filter(|(_, h)| **h != 0.0) {
             let (indices, values) = x.row(i);
+            done += indices.len() * indices.len();
+            if done > PIECE {
+                done = 0;
+                self.context.go_on("solve")?;
+            }
             row.clear();
             row.extend(indices.iter().copied().zip(values.iter().copied()));
             row.extend(self.constant.map(|c| (x.columns(), c)));
@@ -183,7 +214,7 @@ impl<'a> LinearTable<'a> {
             }
         }
         crate::linalg::mirror(&mut gram, size, size);
-        gram
+        Ok(gram)
     }
 
     /// Writes one row, centered, with its constant, into the start of `to`.
@@ -204,22 +235,59 @@ impl<'a> LinearTable<'a> {
         }
     }
 
+    /// Some columns of one row, as [`LinearTable::copy_row`] writes them, into the start of `to`, which has room for a row. Sparse rows are
+    /// written whole first.
+    pub(super) fn copy_part(&self, row: usize, columns: std::ops::Range<usize>, to: &mut [f64]) {
+        let d = self.x().columns();
+        let given = columns.start.min(d)..columns.end.min(d);
+        match self.x() {
+            Matrix::F64(x) => to.iter_mut().zip(&x.row(row)[given.clone()]).for_each(|(to, &x)| *to = x),
+            Matrix::F32(x) => to.iter_mut().zip(&x.row(row)[given.clone()]).for_each(|(to, &x)| *to = f64::from(x)),
+            Matrix::Sparse(x) => {
+                to[..columns.len()].fill(0.0);
+                let (indices, values) = x.row(row);
+                let first = indices.partition_point(|&j| j < columns.start);
+                for (&j, &v) in indices[first..].iter().zip(&values[first..]).take_while(|(j, _)| **j < columns.end) {
+                    to[j - columns.start] = v;
+                }
+            }
+        }
+        if !self.center.is_empty() {
+            to.iter_mut().zip(&self.center[given]).for_each(|(to, m)| *to -= m);
+        }
+        if let Some(constant) = self.constant
+            && columns.end > d
+        {
+            to[d - columns.start] = constant;
+        }
+    }
+
     /// Some rows as a dense table of their own, centered and with the constant column.
-    pub(super) fn gather(&self, rows: &[usize]) -> LinearTable<'static> {
+    pub(super) fn gather(&self, rows: &[usize]) -> Result<Self> {
         let d = self.columns();
         let mut values = vec![0.0; rows.len() * d];
-        values.chunks_exact_mut(d.max(1)).zip(rows).for_each(|(to, &row)| self.copy_row(row, to));
-        LinearTable::plain(Matrix::dense(values, rows.len(), d).expect("as many values as it says"), self.threads)
+        let height = (PIECE / d.max(1)).max(1);
+        for (place, (to, &row)) in values.chunks_exact_mut(d.max(1)).zip(rows).enumerate() {
+            if place % height == height - 1 {
+                self.context.go_on("solve")?;
+            }
+            self.copy_row(row, to);
+        }
+        Ok(Self::plain(Matrix::dense(values, rows.len(), d).expect("as many values as it says"), self.context))
     }
 
     /// Some columns as a table of their own, centered (where the table is).
-    pub(super) fn columns_of(&self, columns: &[usize]) -> LinearTable<'static> {
+    pub(super) fn columns_of(&self, columns: &[usize]) -> Result<Self> {
         let (n, size) = (self.rows(), columns.len());
         let matrix = if let Matrix::Sparse(x) = self.x() {
             let mut place = vec![usize::MAX; self.columns()];
             columns.iter().enumerate().for_each(|(k, &j)| place[j] = k);
             let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+            let height = (PIECE / (1 + x.values().len() / n.max(1))).max(1);
             for i in 0..n {
+                if i % height == height - 1 {
+                    self.context.go_on("solve")?;
+                }
                 let (row, row_values) = x.row(i);
                 let constant = self.constant.map(|c| (x.columns(), c));
                 for (j, v) in row.iter().copied().zip(row_values.iter().copied()).chain(constant) {
@@ -234,13 +302,17 @@ impl<'a> LinearTable<'a> {
         } else {
             let mut row = vec![0.0; self.columns()];
             let mut values = Vec::with_capacity(n * size);
+            let height = (PIECE / self.columns().max(1)).max(1);
             for i in 0..n {
+                if i % height == height - 1 {
+                    self.context.go_on("solve")?;
+                }
                 self.copy_row(i, &mut row);
                 values.extend(columns.iter().map(|&j| row[j]));
             }
             Matrix::dense(values, n, size)
         };
-        LinearTable::plain(matrix.expect("rows were well formed"), self.threads)
+        Ok(Self::plain(matrix.expect("rows were well formed"), self.context))
     }
 }
 

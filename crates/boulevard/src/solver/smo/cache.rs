@@ -60,6 +60,14 @@ impl Cache {
         })
     }
 
+    /// Takes back that `row` is there: its values were not computed to the end.
+    pub(super) fn forget(&mut self, row: usize) {
+        let slot = std::mem::replace(&mut self.slot_of_row[row], NONE);
+        if slot != NONE {
+            self.row_of_slot[slot as usize] = NONE;
+        }
+    }
+
     /// A slot for `row`, which is not there yet. Rows used at step `now` itself are never given up for it.
     pub(super) fn insert(&mut self, row: usize, now: u64) -> usize {
         debug_assert!(!self.contains(row));
@@ -84,7 +92,9 @@ impl Cache {
             }
         };
         self.evicted += 1;
-        self.slot_of_row[self.row_of_slot[slot] as usize] = NONE;
+        if self.row_of_slot[slot] != NONE {
+            self.slot_of_row[self.row_of_slot[slot] as usize] = NONE;
+        }
         self.row_of_slot[slot] = row as u32;
         self.slot_of_row[row] = slot as u32;
         self.used[slot] = now;

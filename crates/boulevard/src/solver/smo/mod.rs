@@ -22,7 +22,7 @@ mod segment;
 
 // long: the engine's state is one struct, and every function here changes most of it.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::cache::Cache;
@@ -31,8 +31,9 @@ use self::moves::{Pair, move_pair, status};
 use self::segment::{Block, Row, Segment};
 use super::certificate::slopes;
 use super::dual::{DualProblem, Equality};
+use crate::error::{Error, Result};
 use crate::kernel::KernelRows;
-use crate::observe::{Context, Progress, StopReason};
+use crate::observe::{Context, PIECE, Progress, StopReason};
 use crate::parallel::Crew;
 use crate::simd::Real;
 use crate::simd::sweep::{Candidates, LOW, Motion, UP};
@@ -51,6 +52,12 @@ const SHRINK_SHARE: f64 = 0.25;
 /// How often the context is asked whether to go on, and the steps between two looks at the clock.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 const CLOCK_EVERY: u64 = 16;
+
+/// Steps, and steps per sample, without a smaller violation after which it is asked whether rounding is all that is left: a violation
+/// below so many rounding errors of the numbers in play. Exact steps never need to be asked: each lowers the objective.
+const PATIENCE: u64 = 1000;
+const PATIENCE_PER_SAMPLE: u64 = 20;
+const ROUNDINGS: f64 = 64.0;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +90,8 @@ pub(super) struct Engine<'a, T: Real> {
     cache: Cache,
     clock: u64,
     direction: Option<Direction>,
+    /// Steps along a direction with a curvature above rounding, since the violation last fell below all before.
+    curved: u64,
     lanes: usize,
     floor: f64,
     dimensions: usize,
@@ -133,6 +142,7 @@ impl<'a, T: Real> Engine<'a, T> {
             cache: Cache::new(n, first_slots, slots),
             clock: 0,
             direction: None,
+            curved: 0,
             lanes,
             floor: (T::ROUNDING * 8.0 * largest).max(1e-12),
             dimensions,
@@ -189,17 +199,36 @@ impl<'a, T: Real> Engine<'a, T> {
         let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
         let first_iteration = *iterations;
+        // A step that computes rows of many values is long enough to look at the clock after every one.
+        let work = self.samples.len().saturating_mul(self.kernel.work()).saturating_mul(BLOCK_ROWS);
+        let clock_every = if work > PIECE / CLOCK_EVERY as usize { 1 } else { CLOCK_EVERY };
+        let mut progress_at = (f64::INFINITY, first_iteration);
+        self.curved = 0;
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
             let Some(choice) = self.choose(groups) else { return PassOutcome::Reached };
             if choice.violation <= limits.tolerance {
                 return PassOutcome::Reached;
             }
+            // Gains are squares of slopes: where these overflow, no partner is better than another.
+            if !T::from_f64(choice.violation * choice.violation).to_f64().is_finite() {
+                return PassOutcome::Stuck;
+            }
+            if choice.violation < progress_at.0 {
+                progress_at = (choice.violation, *iterations);
+                self.curved = 0;
+            } else if *iterations - progress_at.1 > PATIENCE + PATIENCE_PER_SAMPLE * b.len() as u64 {
+                // Nor is there anything to gain where all steps went along directions whose curvature is lost in rounding.
+                if self.curved == 0 || choice.violation <= ROUNDINGS * T::ROUNDING * self.size(problem, b) {
+                    return PassOutcome::Stuck;
+                }
+                (progress_at.1, self.curved) = (*iterations, 0);
+            }
             if *iterations >= limits.max_iterations {
                 return PassOutcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
-            if done % CLOCK_EVERY == CLOCK_EVERY - 1 && asked.elapsed() >= ASK_EVERY {
+            if done % clock_every == clock_every - 1 && asked.elapsed() >= ASK_EVERY {
                 asked = Instant::now();
                 let progress = Progress {
                     stage: "solve",
@@ -222,8 +251,15 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             *iterations += 1;
             self.clock += 1;
-            if !self.step(problem, b, &choice, groups, crew, context) {
-                return PassOutcome::Stuck;
+            match self.step(problem, b, &choice, groups, crew, context) {
+                Ok(true) => {}
+                Ok(false) => return PassOutcome::Stuck,
+                Err(Error::Stopped { reason }) => {
+                    // Nothing moved.
+                    *iterations -= 1;
+                    return PassOutcome::Stopped(reason);
+                }
+                Err(_) => return PassOutcome::Stuck,
             }
         }
     }
@@ -257,6 +293,39 @@ impl<'a, T: Real> Engine<'a, T> {
         best
     }
 
+    /// The size of the numbers that a gradient is made of: rounding errors are small shares of it.
+    fn size(&mut self, problem: &DualProblem<'_>, b: &[f64]) -> f64 {
+        let (mut slope, mut diagonal) = (problem.kink, 0.0f64);
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            slope = segment.gradient.iter().fold(slope, |a, v| a.max(v.to_f64().abs()));
+            diagonal = segment.diagonal.iter().fold(diagonal, |a, v| a.max(v.to_f64().abs()));
+        }
+        slope + diagonal * b.iter().map(|b| b.abs()).sum::<f64>()
+    }
+
+    /// Computes missing rows before anything depends on them; if that is stopped, they are not there.
+    fn compute(&mut self, block: &Block, crew: &mut Crew, context: &Context<'_>) -> Result<()> {
+        let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
+        let outcome = Mutex::new(Ok(()));
+        each(&mut self.segments, crew, |segment| {
+            if let Err(error) = segment.compute(kernel, block, context) {
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+            }
+        });
+        let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if outcome.is_err() {
+            block.samples().iter().for_each(|&sample| self.cache.forget(sample));
+        }
+        outcome
+    }
+
+    /// Whether computing a block takes so long that somebody may want to stop it.
+    fn is_long(&self, block: &Block) -> bool {
+        let columns = self.samples.len().saturating_mul(block.samples().len());
+        columns.saturating_mul(self.kernel.work()) > PIECE * self.segments.len()
+    }
+
     /// One step with the variable of `choice`; `false` if no partner promises progress.
     // long: one pass of a microsecond; every part reads what the one before it found.
     fn step(
@@ -267,13 +336,19 @@ impl<'a, T: Real> Engine<'a, T> {
         groups: usize,
         crew: &mut Crew,
         context: &Context<'_>,
-    ) -> bool {
+    ) -> Result<bool> {
         let (isa, kink) = (context.isa, T::from_f64(problem.kink));
         let floor = T::from_f64(self.floor);
         let i = choice.position;
         let sample_i = self.samples[i];
 
-        let (place_i, block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
+        let (place_i, mut block) = self.request(sample_i, |segment| &segment.extremes[choice.group].up, true);
+        if self.is_long(&block) {
+            self.compute(&block, crew, context)?;
+            block = Block::default();
+        }
+        // Short blocks are computed inside the passes, where nobody stops them.
+        let nobody = context.undisturbed();
         let (diagonal_i, trail_i) = {
             let segment = self.segment(i);
             let place = i - segment.columns.start;
@@ -282,7 +357,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let row_i = row(kernel, place_i, sample_i);
         each(&mut self.segments, crew, |segment| {
-            segment.compute(kernel, &block);
+            segment.compute(kernel, &block, &nobody).expect("nobody stops it");
             segment.partner(isa, kink, choice.group, row_i, diagonal_i, choice.slope, floor);
         });
         let mut best = None::<(T, usize)>;
@@ -294,10 +369,14 @@ impl<'a, T: Real> Engine<'a, T> {
                 best = Some((gain, segment.columns.start + place));
             }
         }
-        let Some((_, j)) = best else { return false };
+        let Some((_, j)) = best else { return Ok(false) };
         let sample_j = self.samples[j];
 
-        let (place_j, block) = self.request(sample_j, |segment| &segment.partners, false);
+        let (place_j, mut block) = self.request(sample_j, |segment| &segment.partners, false);
+        if self.is_long(&block) {
+            self.compute(&block, crew, context)?;
+            block = Block::default();
+        }
         // Looked up again: asking for row j needed the engine.
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
         let (row_i, row_j) = (row(kernel, place_i, sample_i), row(kernel, place_j, sample_j));
@@ -310,6 +389,7 @@ impl<'a, T: Real> Engine<'a, T> {
         };
         let (_, slope_j) = slopes(problem, b[sample_j], g_j);
         let curvature = (diagonal_i.to_f64() + k_jj - 2.0 * k_ij).max(self.floor);
+        self.curved += u64::from(curvature > self.floor);
         let fall = slope_j - choice.slope.to_f64();
         let pair = Pair { up: sample_i, down: sample_j, fall, curvature };
         let followed = self.direction.take().and_then(|last| last.follow(problem, b, &pair, trail_i - trail_j));
@@ -334,11 +414,11 @@ impl<'a, T: Real> Engine<'a, T> {
             segment.status[place] = status(problem, sample, b[sample]);
         }
         each(&mut self.segments, crew, |segment| {
-            segment.compute(kernel, &block);
+            segment.compute(kernel, &block, &nobody).expect("nobody stops it");
             segment.update(isa, kink, groups, motion, [row_i, row_j]);
         });
         // A step lost in rounding would be chosen again for ever.
-        moved
+        Ok(moved)
     }
 
     /// The slot of a row, and the rows to compute first if it is not there: it and the best of `candidates`.

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::arena::Arena;
-use crate::kernel::KernelRows;
+use crate::error::Result;
+use crate::kernel::{KernelRows, fill_watched};
+use crate::observe::Context;
 use crate::simd::sweep::{self, Candidates, Diagonal, Extremes, First, Motion, Rules, SECOND_GROUP_SHIFT};
 use crate::simd::{Isa, Real};
 
@@ -52,6 +54,10 @@ pub(super) struct Block {
 }
 
 impl Block {
+    pub(super) fn samples(&self) -> &[usize] {
+        &self.samples
+    }
+
     pub(super) fn push(&mut self, sample: usize, slot: usize) {
         self.samples.push(sample);
         self.slots.push(slot);
@@ -87,10 +93,10 @@ impl<T: Real> Segment<T> {
         row.part(&self.arena, self.columns.start, self.width())[column - self.columns.start]
     }
 
-    /// Computes this segment's part of some rows.
-    pub(super) fn compute(&mut self, kernel: &dyn KernelRows<T>, block: &Block) {
+    /// Computes this segment's part of some rows; an error, and rows without meaning, if it was stopped.
+    pub(super) fn compute(&mut self, kernel: &dyn KernelRows<T>, block: &Block, context: &Context<'_>) -> Result<()> {
         if block.samples.is_empty() {
-            return;
+            return Ok(());
         }
         let width = self.width();
         // Slots of a block are distinct but in no order: hand them out in the order of the arena.
@@ -107,7 +113,7 @@ impl<T: Real> Segment<T> {
             out.push(row);
             (rest, passed) = (tail, block.slots[i] + 1);
         }
-        kernel.fill(&samples, self.columns.clone(), &mut out);
+        fill_watched(kernel, &samples, self.columns.clone(), &mut out, context.isa.lanes::<T>(), context)
     }
 
     /// Moves the gradient along two rows and finds its extremes.

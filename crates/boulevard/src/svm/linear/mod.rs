@@ -11,7 +11,7 @@ mod tests;
 pub use svc::{LinearSvc, LinearSvcModel};
 pub use svr::{LinearSvr, LinearSvrModel};
 
-use super::learner::FitReport;
+use super::learner::{FitReport, worse};
 use crate::data::Matrix;
 use crate::linalg;
 use crate::observe::Context;
@@ -94,8 +94,8 @@ fn report(solutions: &[LinearSolution]) -> FitReport {
     let mut report = FitReport::default();
     for solution in solutions {
         report.objective -= solution.objective;
-        report.violation = report.violation.max(solution.gap);
-        report.gap = report.gap.max(solution.gap);
+        report.violation = worse(report.violation, solution.gap);
+        report.gap = worse(report.gap, solution.gap);
         report.iterations += solution.iterations;
         report.stop = report.stop.worst(solution.stop);
     }

@@ -13,7 +13,7 @@ use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::observe::Context;
+use crate::observe::{Context, stopped};
 use crate::parallel;
 use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_linear};
 use crate::svm::calibration::Calibration;
@@ -116,9 +116,12 @@ impl LinearSvc {
         };
         *warm = if solved.len() == outputs.len() { WarmStart::keep(&solved) } else { WarmStart::default() };
         if self.calibrate {
-            model.calibrate_in(data, context)?;
+            // A calibration that was stopped leaves a model without probabilities, and says so.
+            if let Err(reason) = stopped(model.calibrate_in(data, context))? {
+                model.report.stop = model.report.stop.worst(reason);
+            }
         }
-        model.report = model.report.finish(start, classes.rows.len());
+        model.report = model.report.finish(start, classes.rows.len(), &[&model.machine.weights], &[&model.machine.biases])?;
         Ok(model)
     }
 

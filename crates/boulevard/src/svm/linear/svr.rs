@@ -60,8 +60,9 @@ impl LinearSvr {
         let solution = solve_linear(&problem, self.tolerance, warm.starts.first(), context)?;
         let rows = prices.iter().filter(|&&c| c > 0.0).count();
         *warm = WarmStart::keep(std::slice::from_ref(&solution));
-        let report = report(std::slice::from_ref(&solution)).finish(start, rows);
+        let report = report(std::slice::from_ref(&solution));
         let machine = LinearMachine { weights: solution.weights, biases: vec![solution.bias], features: data.x.columns() };
+        let report = report.finish(start, rows, &[&machine.weights], &[&machine.biases])?;
         Ok(LinearSvrModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
     }
 }

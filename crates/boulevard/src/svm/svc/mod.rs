@@ -24,7 +24,7 @@ use crate::check;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::observe::Context;
+use crate::observe::{Context, stopped};
 
 pub use classes::ClassWeight;
 pub(crate) use classes::{Classes, class_factors, support_by_class, two_classes};
@@ -142,12 +142,16 @@ impl Learner for Svc {
             iterations,
             calibration: None,
             feature_names: data.feature_names.clone(),
-            report: report.finish(start, classes.rows.len()),
+            report,
         };
         if self.calibrate {
-            model.calibration = Some(model.fit_calibration(&self.without_calibration(), data, self.seed, context)?);
-            model.report = model.report.finish(start, classes.rows.len());
+            // A calibration that was stopped leaves a model without probabilities, and says so.
+            match stopped(model.fit_calibration(&self.without_calibration(), data, self.seed, context))? {
+                Ok(calibration) => model.calibration = Some(calibration),
+                Err(reason) => model.report.stop = model.report.stop.worst(reason),
+            }
         }
+        model.report = model.report.finish(start, classes.rows.len(), &[&model.machine.coefficients], &[&model.machine.intercepts])?;
         Ok(model)
     }
 }

@@ -70,7 +70,7 @@ fn read_header(lines: &mut Lines<'_>, complaints: &Complaints<'_>) -> Result<Hea
         match &keyword.to_ascii_lowercase()[..] {
             b"@relation" => {
                 let (name, _) = word(rest, Until::Blank).map_err(|message| complaints.fatal(number, message))?;
-                header.labels = label_count(&String::from_utf8_lossy(&name));
+                header.labels = label_count(&String::from_utf8_lossy(&name)).map_err(|message| complaints.fatal(number, message))?;
             }
             b"@attribute" => header.columns.push(attribute(rest).map_err(|message| complaints.fatal(number, message))?),
             b"@data" if header.columns.is_empty() => return Err(complaints.fatal(number, "there is no `@attribute` before `@data`")),
@@ -86,9 +86,15 @@ fn read_header(lines: &mut Lines<'_>, complaints: &Complaints<'_>) -> Result<Hea
 }
 
 /// The number after `-C` in a relation's name.
-fn label_count(relation: &str) -> i64 {
+fn label_count(relation: &str) -> std::result::Result<i64, String> {
     let mut words = relation.split_ascii_whitespace().skip_while(|word| *word != "-C");
-    words.nth(1).and_then(|count| count.trim_end_matches([':', ',']).parse().ok()).unwrap_or(0)
+    let Some(count) = words.nth(1).map(|count| count.trim_end_matches([':', ','])) else { return Ok(0) };
+    match count.parse() {
+        Ok(count) => Ok(count),
+        // Not a number at all: then it is no option of MEKA's, only a name.
+        Err(_) if count.trim_start_matches(['-', '+']).chars().any(|c| !c.is_ascii_digit()) => Ok(0),
+        Err(_) => Err(format!("the relation says `-C {}`, which is no number of attributes", excerpt(count.as_bytes()))),
+    }
 }
 
 /// A declaration: name and type.

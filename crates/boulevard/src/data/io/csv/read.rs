@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use ::csv::{ByteRecord, Reader, ReaderBuilder};
 
-use super::super::complaint::{Complaints, Fault};
+use super::super::complaint::{Complaints, Fault, excerpt};
 use super::super::names::is_missing;
 use super::super::number;
 use super::super::options::ReadOptions;
@@ -22,6 +22,7 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
     if !options.one_hot {
         let mut reader = reader(source, separator, crlf);
         let header = header(&mut reader, complaints)?;
+        check_header(&header, options, complaints)?;
         return rows(reader, header, options, complaints);
     }
     // Whether a column is text is known only at its end, so the bytes are kept and read twice. Turning a column of numbers into text on
@@ -30,6 +31,7 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
     source.read_to_end(&mut bytes).map_err(|error| Error::io(complaints.path(), error))?;
     let mut first = reader(&bytes[..], separator, crlf);
     let (mut columns, line) = header(&mut first, complaints)?;
+    check_header(&(columns.clone(), line), options, complaints)?;
     let mut record = ByteRecord::new();
     while first.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
         for (column, field) in columns.iter_mut().zip(&record) {
@@ -45,7 +47,7 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
 }
 
 fn reader<R: Read>(source: R, separator: u8, crlf: bool) -> Reader<Tail<R>> {
-    let source = Tail { source, total: 0, last: b'\n', crlf };
+    let source = Tail { source, total: 0, last: [b'\n'; 2], crlf };
     // Rows of the wrong length are ours to complain about, with their line.
     ReaderBuilder::new().delimiter(separator).has_headers(false).flexible(true).from_reader(source)
 }
@@ -91,6 +93,19 @@ fn header<R: Read>(reader: &mut Reader<Tail<R>>, complaints: &Complaints<'_>) ->
     Ok((columns, line))
 }
 
+/// Fails where the first row looks like data: all names but one are numbers that do not rise. (Rising ones may be years or wavelengths.)
+/// Taken for a header it would be lost without a word.
+fn check_header((columns, line): &(Vec<Column>, usize), options: &ReadOptions, complaints: &Complaints<'_>) -> Result<()> {
+    let named = options.label.is_some() || !options.labels.is_empty();
+    let numbers: Vec<f64> = columns.iter().filter_map(|column| number::parse(column.name.as_bytes())).collect();
+    if named || numbers.len() < 2 || numbers.len() + 1 < columns.len() || numbers.is_sorted_by(|a, b| a < b) {
+        return Ok(());
+    }
+    let shown: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let shown = excerpt(shown.join(",").as_bytes());
+    Err(complaints.fatal(*line, format!("the first row `{shown}` looks like data; a CSV file starts with a header row of column names")))
+}
+
 fn rows<R: Read>(
     mut reader: Reader<Tail<R>>,
     (columns, line): (Vec<Column>, usize),
@@ -119,7 +134,8 @@ fn rows<R: Read>(
 struct Tail<R> {
     source: R,
     total: u64,
-    last: u8,
+    /// The last two bytes.
+    last: [u8; 2],
     /// Whether lines end in `\r\n`.
     crlf: bool,
 }
@@ -128,8 +144,10 @@ impl<R: Read> Read for Tail<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(buffer)?;
         self.total += count as u64;
-        if count > 0 {
-            self.last = buffer[count - 1];
+        match buffer[..count] {
+            [] => {}
+            [only] => self.last = [self.last[1], only],
+            [.., before, last] => self.last = [before, last],
         }
         Ok(count)
     }
@@ -139,7 +157,10 @@ impl<R: Read> Read for Tail<R> {
 /// over the record's own line end (of `\r\n` it leaves the `\n` to the next record) and the line ends inside quotes.
 fn line_of<R: Read>(reader: &Reader<Tail<R>>, record: &ByteRecord) -> usize {
     let tail = reader.get_ref();
-    let at_end = reader.position().byte() == tail.total && tail.last != b'\n';
+    let at_end = reader.position().byte() == tail.total;
+    // A quote that was never closed takes the file's last line end into the record.
+    let open = record.as_slice().ends_with(b"\n") && tail.last[0] != b'"';
+    let at_end = at_end && (tail.last[1] != b'\n' || open);
     let own = u64::from(!tail.crlf && !at_end);
     let inside = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
     (reader.position().line().saturating_sub(own + inside)).max(1) as usize

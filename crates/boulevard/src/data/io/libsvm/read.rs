@@ -243,6 +243,8 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
     let (mut offsets, mut indices, mut values) = (vec![0usize], Vec::new(), Vec::new());
     let mut labels = Labels::default();
     let (mut groups, mut weights) = (NameColumn::default(), Vec::new());
+    // Rows that may have too many columns, with their lines: how many are too many is known when all values are.
+    let (mut wide, least) = (Vec::new(), options.most_features(0));
     let path = complaints.path().to_owned();
     loop {
         let number = lines.number + 1;
@@ -266,6 +268,11 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
         match row {
             Ok(None) => {}
             Ok(Some((group, cost))) => {
+                if let Some(&last) = indices[offsets[offsets.len() - 1]..].last()
+                    && last >= least
+                {
+                    wide.push((number, offsets.len() - 1, last + 1));
+                }
                 offsets.push(values.len());
                 weights.extend(cost.filter(|_| options.weight.is_some()));
                 group.into_iter().for_each(|group| groups.push(group));
@@ -279,19 +286,41 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
         }
     }
     let rows = offsets.len() - 1;
-    let columns = indices.iter().max().map_or(0, |last| last + 1).max(options.n_features.unwrap_or(0));
-    let x = Matrix::Sparse(Csr::new(offsets, indices, values, columns)?);
+    let most = options.most_features(values.len());
+    wide.retain(|&(_, _, index)| index > most);
+    for &(line, _, index) in &wide {
+        complaints.note(line, too_wide(index, most, options))?;
+    }
+    let widest = indices.iter().max().map_or(0, |last| last + 1);
+    let x = Matrix::Sparse(Csr::new(offsets, indices, values, widest.max(options.n_features.unwrap_or(0)))?);
     let (target, bare) = labels.finish(options, complaints)?;
     let mut data = Dataset::new(x, target);
     data.weights = options.weight.is_some().then_some(weights);
     data.groups = options.group.is_some().then(|| groups.into_categories());
-    if bare.is_empty() {
+    if bare.is_empty() && wide.is_empty() {
         return Ok(data);
     }
     // Only a scan comes here: the rows without label are left out, of which the target has none already.
     let target = std::mem::replace(&mut data.target, Target::None);
-    let kept: Vec<usize> = (0..rows).filter(|row| bare.binary_search(row).is_err()).collect();
-    Ok(Dataset { target, ..data.select(&kept) })
+    let labelled: Vec<usize> = (0..rows).filter(|row| bare.binary_search(row).is_err()).collect();
+    let data = Dataset { target, ..data.select(&labelled) };
+    if wide.is_empty() {
+        return Ok(data);
+    }
+    let narrow = |place: &usize| wide.binary_search_by_key(&labelled[*place], |&(_, row, _)| row).is_err();
+    let data = data.select(&(0..labelled.len()).filter(narrow).collect::<Vec<_>>());
+    let Matrix::Sparse(x) = &data.x else { return Ok(data) };
+    let columns = x.indices().iter().max().map_or(0, |last| last + 1).max(options.n_features.unwrap_or(0));
+    let x = Csr::new(x.offsets().to_vec(), x.indices().to_vec(), x.values().to_vec(), columns)?;
+    Ok(Dataset { x: Matrix::Sparse(x), ..data })
+}
+
+fn too_wide(index: usize, most: usize, options: &ReadOptions) -> String {
+    let why = match options.max_features {
+        Some(_) => "the limit `max_features`".to_owned(),
+        None => format!("the limit for a file of its size; raise `max_features` to {index} or more if it is meant"),
+    };
+    format!("index {index} is beyond {most}, {why}")
 }
 
 /// A LIBSVM file has no named columns; asking for one is a mistake worth a sentence.

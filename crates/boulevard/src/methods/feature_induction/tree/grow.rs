@@ -2,6 +2,8 @@
 
 use super::{MOST_DEPTH, Node, Tree, TreeSettings, prune};
 use crate::data::Matrix;
+use crate::error::Result;
+use crate::observe::{Context, PIECE};
 use crate::parallel;
 
 /// A feature takes part only if its corrected gain reaches the features' average less this.
@@ -32,9 +34,20 @@ pub struct SortedColumns {
 impl SortedColumns {
     /// Sorts every column of `x`; values must be finite and rows fewer than 2^32.
     pub fn new(x: &Matrix<'_>, threads: usize) -> Self {
+        Self::new_in(x, &Context::single().with_threads(threads)).expect("nobody stops it")
+    }
+
+    /// [`SortedColumns::new`] that may be stopped.
+    pub fn new_in(x: &Matrix<'_>, context: &Context<'_>) -> Result<Self> {
         let (rows, columns) = (x.rows(), x.columns());
-        let values = by_columns(x);
+        let values = by_columns(x, context)?;
+        let threads = context.threads;
+        // Sorting takes some ten comparisons per value.
+        let ask_every = (PIECE / 32 / rows.max(1)).max(1);
         let sorted = parallel::map(if rows * columns < 1 << 16 { 1 } else { threads }, columns, |j| {
+            if j % ask_every == ask_every - 1 {
+                context.go_on("sort columns")?;
+            }
             let column = &values[j * rows..(j + 1) * rows];
             let common = common_value(column);
             // Value and row in one number: such are sorted the fastest.
@@ -42,10 +55,10 @@ impl SortedColumns {
             let mut keys: Vec<u128> = Vec::with_capacity(rows);
             keys.extend(column.iter().zip(0u32..).filter(|(v, _)| **v != common).map(keyed));
             keys.sort_unstable();
-            (common, keys.into_iter().map(|key| key as u32).collect::<Vec<u32>>())
+            Ok((common, keys.into_iter().map(|key| key as u32).collect::<Vec<u32>>()))
         });
-        let (common, order) = sorted.into_iter().unzip();
-        Self { rows, columns, values, common, order }
+        let (common, order) = sorted.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        Ok(Self { rows, columns, values, common, order })
     }
 
     /// Number of rows.
@@ -71,23 +84,25 @@ impl SortedColumns {
 }
 
 /// The table column after column. Adding zero makes -0 equal to 0 in every comparison.
-fn by_columns(x: &Matrix<'_>) -> Vec<f64> {
+fn by_columns(x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     /// Rows at a time: as many values as a few cache lines of every column hold.
     const BLOCK: usize = 16;
     let (rows, columns) = (x.rows(), x.columns());
     let mut values = vec![0.0; rows * columns];
     let Matrix::F64(dense) = x else {
         (0..rows).for_each(|row| x.for_each(row, |j, v| values[j * rows + row] = v + 0.0));
-        return values;
+        return Ok(values);
     };
+    let mut meter = context.meter("sort columns");
     for from in (0..rows).step_by(BLOCK) {
+        meter.spend(4 * BLOCK * columns)?;
         let block: Vec<&[f64]> = (from..rows.min(from + BLOCK)).map(|row| dense.row(row)).collect();
         for j in 0..columns {
             let out = &mut values[j * rows + from..][..block.len()];
             out.iter_mut().zip(&block).for_each(|(out, row)| *out = row[j] + 0.0);
         }
     }
-    values
+    Ok(values)
 }
 
 /// A number whose order among whole numbers is the value's among finite ones.
@@ -325,10 +340,15 @@ impl<'a> Growth<'a> {
     }
 
     /// Every live feature's best cut; features that turn out constant leave `alive`.
-    fn cuts(&self, task: &mut NodeTask, node: &Node) -> Vec<Cut> {
+    fn cuts(&self, task: &mut NodeTask, node: &Node, context: &Context<'_>) -> Result<Vec<Cut>> {
         let (least, rows) = (self.least(node.weight()), task.to - task.from);
         let mut cuts = Vec::new();
+        let (mut meter, mut asked) = (context.meter("grow"), Ok(()));
         task.alive.retain(|&span| {
+            if asked.is_err() {
+                return true;
+            }
+            asked = meter.spend(8 * (span.to - span.from) as usize);
             let (list, column) = (self.list(span), self.columns.column(span.feature as usize));
             let varies = match (list.first(), list.last()) {
                 (Some(&first), Some(&last)) => list.len() < rows || column[first as usize] < column[last as usize],
@@ -339,10 +359,10 @@ impl<'a> Growth<'a> {
             }
             varies
         });
-        cuts
+        asked.map(|()| cuts)
     }
 
-    fn grow(mut self, root: NodeTask) -> Vec<Node> {
+    fn grow(mut self, root: NodeTask, context: &Context<'_>) -> Result<Vec<Node>> {
         self.nodes.push(self.root());
         let mut waiting = vec![root];
         let most_depth = self.settings.max_depth.min(MOST_DEPTH);
@@ -352,15 +372,15 @@ impl<'a> Growth<'a> {
             if pure || node.weight() < 2.0 * self.settings.min_leaf || task.depth >= most_depth {
                 continue;
             }
-            let cuts = self.cuts(&mut task, &node);
+            let cuts = self.cuts(&mut task, &node, context)?;
             let Some(cut) = choose(&cuts) else { continue };
-            self.split(task, &cut, most_depth, &mut waiting);
+            self.split(task, &cut, most_depth, &mut waiting, context)?;
         }
-        self.nodes
+        Ok(self.nodes)
     }
 
     /// Cuts a node in two: every live feature's list is partitioned, its order kept.
-    fn split(&mut self, task: NodeTask, cut: &Cut, most_depth: usize, waiting: &mut Vec<NodeTask>) {
+    fn split(&mut self, task: NodeTask, cut: &Cut, most_depth: usize, waiting: &mut Vec<NodeTask>, context: &Context<'_>) -> Result<()> {
         let (mut left, mut right) = ((0.0, 0.0), (0.0, 0.0));
         let column = self.columns.column(cut.feature);
         for &row in &self.rows[task.from..task.to] {
@@ -380,11 +400,13 @@ impl<'a> Growth<'a> {
         let depth = task.depth + 1;
         // The children of the last level are leaves: nobody will read their lists.
         if depth >= most_depth {
-            return;
+            return Ok(());
         }
+        let mut meter = context.meter("grow");
         let middle = task.from + partition(&mut self.rows[task.from..task.to], &self.goes_left, &mut self.scratch);
         let (mut below, mut above) = (Vec::with_capacity(task.alive.len()), Vec::with_capacity(task.alive.len()));
         for &Span { feature, from, to } in &task.alive {
+            meter.spend(4 * (to - from) as usize)?;
             let list = &mut self.lists[from as usize..to as usize];
             let middle = from + partition(list, &self.goes_left, &mut self.scratch) as u32;
             below.push(Span { feature, from, to: middle });
@@ -392,6 +414,7 @@ impl<'a> Growth<'a> {
         }
         waiting.push(NodeTask { node: first as usize + 1, from: middle, to: task.to, depth, alive: above });
         waiting.push(NodeTask { node: first as usize, from: task.from, to: middle, depth, alive: below });
+        Ok(())
     }
 }
 
@@ -425,14 +448,26 @@ fn choose(cuts: &[Cut]) -> Option<Cut> {
 
 /// Grows and prunes a tree. Rows of weight 0 do not exist; `positive` says which class a row has.
 pub fn grow(columns: &SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> Tree {
+    grow_in(columns, positive, weights, settings, &Context::single()).expect("nobody stops it")
+}
+
+/// [`grow`] that may be stopped.
+pub fn grow_in(
+    columns: &SortedColumns,
+    positive: &[bool],
+    weights: &[f64],
+    settings: &TreeSettings,
+    context: &Context<'_>,
+) -> Result<Tree> {
     let (growth, root) = Growth::new(columns, positive, weights, settings);
-    prune::prune(growth.grow(root), settings.confidence)
+    context.go_on("grow")?;
+    Ok(prune::prune(growth.grow(root, context)?, settings.confidence))
 }
 
 /// Every feature's best cut at the root, and the one that is chosen: for whoever wants to see the table.
 pub fn root_cuts(columns: &SortedColumns, positive: &[bool], weights: &[f64], settings: &TreeSettings) -> (Vec<Cut>, Option<Cut>) {
     let (growth, mut root) = Growth::new(columns, positive, weights, settings);
-    let cuts = growth.cuts(&mut root, &growth.root());
+    let cuts = growth.cuts(&mut root, &growth.root(), &Context::single()).expect("nobody stops it");
     let chosen = choose(&cuts);
     (cuts, chosen)
 }

@@ -12,7 +12,7 @@
 mod grow;
 mod prune;
 
-pub use grow::{Cut, SortedColumns, grow, root_cuts};
+pub use grow::{Cut, SortedColumns, grow, grow_in, root_cuts};
 pub use prune::extra_errors;
 
 use serde::{Deserialize, Serialize};

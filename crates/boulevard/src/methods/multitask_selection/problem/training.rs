@@ -1,6 +1,6 @@
 //! Tables prepared for the solvers: padded features, or kernel matrices with their checks.
 
-use super::super::learner::{MultiTaskSelection, Select};
+use super::super::learner::{BiasPrior, MultiTaskSelection, Select};
 use super::objective::Task;
 use super::table::TaskTable;
 use super::tasks::TaskSet;
@@ -30,7 +30,11 @@ impl<'a> Training<'a> {
     pub fn new(learner: &MultiTaskSelection, tasks: &'a TaskSet<'a>, context: &Context<'_>) -> Result<Self> {
         tasks.check()?;
         check_memory(learner, tasks, context)?;
+        let mut meter = context.meter("prepare");
+        let values = 4 * tasks.tables.iter().map(|x| x.rows().saturating_mul(x.columns())).fold(0, usize::saturating_add);
+        meter.spend(values)?;
         let mut notes = Vec::new();
+        notes.extend(offset_note(learner, tasks));
         if tasks.outputs.classify() && learner.c <= 1.0 {
             notes.push(format!(
                 "c = {} gives the trivial solution: with c <= 1 the margin prior asks for no margin at all, every multiplier is zero and every \
@@ -55,11 +59,11 @@ impl<'a> Training<'a> {
                     let mut grams = Vec::new();
                     let mut products = None;
                     for (place, kernel) in kernels.iter().enumerate() {
-                        let gram = match kernel::whole_from_products(kernel, x, &mut products, context.isa) {
+                        let gram = match kernel::whole_from_products(kernel, x, &mut products, context)? {
                             Some(gram) => gram,
                             None => gram(kernel, x, context)?,
                         };
-                        check_definite(kernel, place, &gram, x.rows())?;
+                        check_definite(kernel, place, &gram, x.rows(), context)?;
                         if t == 0
                             && let Some(share) = identity_share(&gram, x.rows())
                         {
@@ -77,9 +81,34 @@ impl<'a> Training<'a> {
                 tables
             }
         };
+        meter.spend(values)?;
         let units = tasks.targets.iter().map(|target| Task { table: target.table, y: target.y.clone() }).collect();
         Ok(Self { tasks, tables, units, kernels, notes })
     }
+}
+
+/// What to say about a target that the prior of the bias keeps out of reach: the bias starts at zero and pays for every unit of distance,
+/// while the features explain differences, not the level.
+fn offset_note(learner: &MultiTaskSelection, tasks: &TaskSet<'_>) -> Option<String> {
+    /// Standard deviations of the prior beyond which a mean counts as out of reach.
+    const FAR: f64 = 3.0;
+    if tasks.outputs.classify() || learner.bias != BiasPrior::Gaussian {
+        return None;
+    }
+    let reach = FAR * learner.bias_variance.sqrt();
+    tasks.targets.iter().enumerate().find_map(|(task, target)| {
+        let n = target.y.len().max(1) as f64;
+        let mean = target.y.iter().sum::<f64>() / n;
+        let spread = (target.y.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n).sqrt();
+        (mean.abs() > reach && mean.abs() > FAR * spread).then(|| {
+            format!(
+                "the targets of task {} lie around {mean:.3e}, but the prior of the bias has mean 0 and standard deviation {:.3e}: predictions \
+                 will fall short of them; use a flat bias, subtract the mean, or raise bias_variance",
+                task + 1,
+                learner.bias_variance.sqrt()
+            )
+        })
+    })
 }
 
 fn check_memory(learner: &MultiTaskSelection, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<()> {
@@ -127,7 +156,7 @@ fn resolve(learner: &MultiTaskSelection, tasks: &TaskSet<'_>) -> Result<Vec<Kern
 
 /// The whole kernel matrix of a table, checked to be finite.
 fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-    let values = kernel::whole(&*kernel::rows::<f64>(kernel, x, context)?, 1);
+    let values = kernel::whole(&*kernel::rows::<f64>(kernel, x, context)?, 1, context)?;
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {
         let n = x.rows();
         return Err(Error::NotFinite { what: "a kernel matrix", found: values[place].to_string(), row: place / n, column: place % n });
@@ -135,14 +164,14 @@ fn gram(kernel: &Kernel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f6
     Ok(values)
 }
 
-fn check_definite(kernel: &Kernel, place: usize, gram: &[f64], n: usize) -> Result<()> {
+fn check_definite(kernel: &Kernel, place: usize, gram: &[f64], n: usize, context: &Context<'_>) -> Result<()> {
     if kernel.is_positive_semidefinite() == Some(true) {
         return Ok(());
     }
     let largest = (0..n).map(|i| gram[i * n + i]).fold(0.0, f64::max);
     let mut matrix = gram.to_vec();
     (0..n).for_each(|i| matrix[i * n + i] += DEFINITE * largest.max(f64::MIN_POSITIVE));
-    if linalg::cholesky(&mut matrix, n) {
+    if linalg::cholesky_in(&mut matrix, n, context)? {
         return Ok(());
     }
     Err(Error::data(format!(

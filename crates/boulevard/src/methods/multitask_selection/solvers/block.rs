@@ -5,6 +5,7 @@ use super::super::problem::switch::State;
 use super::super::problem::table::{Element, TaskTable};
 use super::newton::Curve;
 use crate::linalg::{self, buffers, padded, weighted_gram};
+use crate::observe::Context;
 
 /// Conjugate gradient steps after which the direction found so far is taken.
 const KRYLOV_STEPS: usize = 150;
@@ -128,7 +129,8 @@ impl Block {
                         to.iter_mut().zip(active).zip(roots).for_each(|((to, &i), root)| *to = column[i] * root);
                     }
                 };
-                weighted_gram(table.groups, active.len(), |d| weights[d], fetch, threads)
+                weighted_gram(table.groups, active.len(), |d| weights[d], fetch, &Context::single().with_threads(threads))
+                    .expect("nobody stops it")
             });
         }
         // Lower triangle of sum_d s_d K_d, plus the switches' response where it belongs into the block.
@@ -163,7 +165,8 @@ impl Block {
                 to[groups] = 1.0;
             }
         };
-        let mut matrix = weighted_gram(omega.len(), size, |i| omega[i], fetch, threads);
+        let mut matrix =
+            weighted_gram(omega.len(), size, |i| omega[i], fetch, &Context::single().with_threads(threads)).expect("nobody stops it");
         let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
         for (row, left) in matrix.chunks_exact_mut(size).zip(roots.iter().chain(&[1.0])) {
             row.iter_mut().zip(roots.iter().chain(&[1.0])).for_each(|(value, right)| *value *= left * right);

@@ -136,7 +136,9 @@ impl Run<'_, '_> {
             let (new, old) = (certificate.relative(), best.relative());
             new < old || (new <= self.limits.tolerance && old <= self.limits.tolerance && certificate.violation < best.violation)
         };
-        if self.best.as_ref().is_none_or(better) && certificate.objective.is_finite() && certificate.gap.is_finite() {
+        // The first one counts whatever it is: somebody else will see that it is not finite.
+        let sound = certificate.objective.is_finite() && certificate.gap.is_finite();
+        if self.best.is_none() || (sound && self.best.as_ref().is_none_or(better)) {
             self.best = Some(certificate);
         }
     }

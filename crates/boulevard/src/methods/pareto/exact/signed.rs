@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use crate::error::{Error, Result};
 use crate::kernel::{self, GramRows, KernelRows};
 use crate::observe::Context;
-use crate::simd::{Isa, Real};
+use crate::simd::Real;
 use crate::solver::KernelSource;
 
 /// A kernel on a table, seen with signs. Always solved in double precision: near the hard margin the numbers that decide are many
@@ -21,15 +21,15 @@ pub(in super::super) struct SignedKernel<'a> {
     double: OnceLock<Box<dyn KernelRows<f64> + 'a>>,
     /// Whether the whole matrix is kept.
     whole: bool,
-    isa: Isa,
+    context: Context<'a>,
 }
 
 impl<'a> SignedKernel<'a> {
     /// `cache` bytes decide whether the whole matrix is computed at once.
-    pub(in super::super) fn new(inner: &'a dyn KernelSource, signs: &'a [f64], cache: usize, context: &Context<'_>) -> Self {
+    pub(in super::super) fn new(inner: &'a dyn KernelSource, signs: &'a [f64], cache: usize, context: &Context<'a>) -> Self {
         let bytes = inner.len().saturating_mul(inner.len()).saturating_mul(size_of::<f64>());
         let allowed = context.memory.map_or(cache, |memory| cache.min(memory / 2));
-        Self { inner, signs, single: OnceLock::new(), double: OnceLock::new(), whole: bytes <= allowed, isa: context.isa }
+        Self { inner, signs, single: OnceLock::new(), double: OnceLock::new(), whole: bytes <= allowed, context: *context }
     }
 
     /// The whole matrix, row-major.
@@ -42,7 +42,7 @@ impl<'a> SignedKernel<'a> {
         if needed > allowed {
             return Err(Error::Memory { what: "the kernel matrix that an evolution keeps", needed, allowed });
         }
-        Ok(kernel::whole(self.double()?, 1))
+        kernel::whole(self.double()?, 1, context)
     }
 }
 
@@ -64,7 +64,7 @@ impl KernelSource for SignedKernel<'_> {
         if self.double.get().is_none() {
             let signed = SignedRows { rows: PlainRows::Whole(self.inner.double()?), signs: self.signs, columns: self.signs.to_vec() };
             let rows: Box<dyn KernelRows<f64> + '_> =
-                if self.whole { Box::new(GramRows::new(&signed, self.inner.symmetric(), false, self.isa)) } else { Box::new(signed) };
+                if self.whole { Box::new(GramRows::new(&signed, self.inner.symmetric(), false, &self.context)?) } else { Box::new(signed) };
             // Two threads may both make it; the first one's stays.
             let _ = self.double.set(rows);
         }
@@ -131,6 +131,10 @@ impl<T: Real> KernelRows<T> for SignedRows<'_, T> {
                 *sum += sign * plain;
             }
         }
+    }
+
+    fn work(&self) -> usize {
+        self.inner().work()
     }
 
     fn accuracy(&self) -> f64 {
