@@ -14,7 +14,7 @@ use boulevard::internal::random::Random;
 use boulevard::methods::multi_sample::MultiSample;
 use boulevard::observe::{Observer, Progress};
 use boulevard::prelude::*;
-use boulevard::solver::linear::{LinearLoss, Regulariser};
+use boulevard::solver::linear::{LinearLoss, Regularizer};
 
 /// Processor seconds of this thread.
 fn processor() -> f64 {
@@ -138,7 +138,7 @@ fn all(x: &Matrix<'static>, seconds: f64) -> Vec<(String, f64, String)> {
     add("one class", &|| stretch(&OneClass::default(), &reals, seconds));
     add("linear svc", &|| stretch(&LinearSvc { c: 100.0, ..LinearSvc::default() }, &classes, seconds));
     add("linear svc hinge", &|| stretch(&hinge, &classes, seconds));
-    add("linear svc l1", &|| stretch(&LinearSvc { regulariser: Regulariser::L1, ..LinearSvc::default() }, &classes, seconds));
+    add("linear svc l1", &|| stretch(&LinearSvc { regularizer: Regularizer::L1, ..LinearSvc::default() }, &classes, seconds));
     add("linear svr", &|| stretch(&LinearSvr { c: 100.0, ..LinearSvr::default() }, &reals, seconds));
     add("boosted", &|| stretch(&BoostedSvc::default(), &classes, seconds));
     add("pareto", &|| stretch(&ParetoSvc::default(), &classes, seconds));
