@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{self, MachineRecord, check_machine};
 use super::native::Stored;
-use super::records::Report;
+use super::parts::{Report, check_feature_names, check_offsets, equal, read_sigmoids, write_sigmoids};
 use crate::error::{Error, Result};
 use crate::methods::boosted::{BoostedModel, BoostedSvc, Ending, Kind, LabelEnsemble, Round};
-use crate::svm::{FitReport, Layout, Learner, Sigmoid};
+use crate::svm::{FitReport, Layout, Learner};
 
 /// Everything of a model that is not an array.
 #[derive(Serialize, Deserialize)]
@@ -53,10 +53,7 @@ impl Stored for BoostedModel {
         let thresholds: Vec<f64> = self.labels.iter().map(|label| label.threshold).collect();
         arrays.put_f64("thresholds".into(), vec![thresholds.len()], &thresholds);
         arrays.put_f64("stage_scores".into(), vec![self.stage_scores.len()], &self.stage_scores);
-        if let Some(sigmoids) = &self.calibration {
-            let values: Vec<f64> = sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();
-            arrays.put_f64("sigmoids".into(), vec![sigmoids.len(), 2], &values);
-        }
+        write_sigmoids(self.calibration.as_deref(), "", arrays);
         let machines = self.machines.iter().enumerate().map(|(k, one)| machine::store(one, &prefix(k), arrays));
         Ok(BoostedRecord {
             parameters: self.parameters.clone(),
@@ -89,13 +86,6 @@ impl Stored for BoostedModel {
             ending: record.endings[label],
         });
         let labels = labels.collect();
-        let calibration = if arrays.contains("sigmoids") {
-            let (values, [_, two]) = arrays.table_f64("sigmoids")?;
-            equal("numbers per sigmoid", 2, two)?;
-            Some(values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect())
-        } else {
-            None
-        };
         let machines = record.machines.into_iter().enumerate().map(|(k, one)| machine::restore(one, &prefix(k), arrays));
         let model = Self {
             parameters: record.parameters,
@@ -104,7 +94,7 @@ impl Stored for BoostedModel {
             labels,
             machines: machines.collect::<Result<_>>()?,
             at_least_one: record.at_least_one,
-            calibration,
+            calibration: read_sigmoids("", arrays)?,
             stage_scores: arrays.list_f64("stage_scores")?,
             features: record.features,
             feature_names: record.feature_names,
@@ -121,7 +111,7 @@ fn rounds(arrays: &ArrayReader<'_>) -> Result<Vec<Round>> {
     equal("numbers per round", 3, three)?;
     let places = |name: &str| {
         let list = arrays.list_usize(name)?;
-        equal(&format!("entries of `{name}`, one per round"), count, list.len())?;
+        equal(format!("entries of `{name}`, one per round"), count, list.len())?;
         Ok::<_, Error>(list)
     };
     let (drawn, machine, output) = (places("rounds.drawn")?, places("rounds.machine")?, places("rounds.output")?);
@@ -153,10 +143,6 @@ fn cut<T: Clone>(values: &[T], lengths: &[usize]) -> Result<Vec<Vec<T>>> {
     Ok(pieces)
 }
 
-fn equal(what: &str, expected: usize, found: usize) -> Result<()> {
-    if expected == found { Ok(()) } else { Err(Error::shape(what, expected, found)) }
-}
-
 /// Everything that prediction and the weight history rely on.
 fn check(model: &BoostedModel) -> Result<()> {
     model.parameters.validate()?;
@@ -173,15 +159,11 @@ fn check(model: &BoostedModel) -> Result<()> {
     };
     equal("ensembles", ensembles, model.labels.len())?;
     equal("sigmoids, one per ensemble", ensembles, model.calibration.as_ref().map_or(ensembles, Vec::len))?;
-    if let Some(names) = &model.feature_names {
-        equal("feature names, one per column", model.features, names.len())?;
-    }
+    check_feature_names(model.feature_names.as_deref(), model.features)?;
     crate::check::at_least("BoostedModel", "features", model.features, 1)?;
     for one in &model.machines {
         check_machine(one)?;
-        if let Some((row, value)) = one.intercepts.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
-        }
+        check_offsets("the intercepts", &one.intercepts, |_| false)?;
         equal("columns of a machine", model.features, one.features)?;
         if one.layout != Layout::Full {
             return Err(Error::data("the machines of a boosted model have one coefficient per output and support vector"));

@@ -5,14 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::linear::{read_machine, write_machine};
 use super::native::Stored;
-use super::records::{Report, SvcRecord, check_class_names, check_sigmoids, read_sigmoids, write_sigmoids};
+use super::parts::{Report, check_class_names, check_sigmoids, read_sigmoids, sigmoids, write_sigmoids};
+use super::records::SvcRecord;
 use crate::error::{Error, Result};
 use crate::methods::feature_induction::gamma::Edge;
 use crate::methods::feature_induction::tree::{Node, Tree};
 use crate::methods::feature_induction::{
     Choice, Ending, FeatureInduction, FeatureInductionModel, Final, Induced, Induction, Stage, Standard,
 };
-use crate::svm::{FitReport, SvcModel};
+use crate::svm::{Calibration, FitReport, SvcModel};
 
 /// A model's header.
 #[derive(Serialize, Deserialize)]
@@ -81,7 +82,7 @@ impl Stored for FeatureInductionModel {
         arrays.put_f64("stages.numbers".into(), vec![stages.len(), 3], &numbers);
         let weights: Vec<f64> = stages.iter().flat_map(|stage| stage.weights.iter().copied()).collect();
         arrays.put_f64("stages.weights".into(), vec![weights.len()], &weights);
-        write_sigmoids(self.calibration.as_ref(), arrays);
+        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
         let kernel_machine = match &self.machine {
             Final::Linear(machine) => {
                 write_machine(machine, arrays);
@@ -177,7 +178,7 @@ impl Stored for FeatureInductionModel {
             standard,
             inductions,
             machine,
-            calibration: read_sigmoids(arrays)?,
+            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
             report: record.report,
         };
         check(&model)?;
@@ -219,5 +220,5 @@ fn nodes(arrays: &ArrayReader<'_>) -> Result<Vec<Node>> {
 fn check(model: &FeatureInductionModel) -> Result<()> {
     check_class_names(&model.classes)?;
     model.check()?;
-    check_sigmoids(model.calibration.as_ref(), model.inductions.len())
+    check_sigmoids(sigmoids(model.calibration.as_ref()), model.inductions.len())
 }

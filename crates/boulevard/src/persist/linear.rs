@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::check_bound;
 use super::native::Stored;
-use super::records::{Report, check_class_names, check_sigmoids, read_sigmoids, write_sigmoids};
+use super::parts::{
+    Report, all_equal, check_class_names, check_finite, check_offsets, check_sigmoids, read_sigmoids, sigmoids, write_sigmoids,
+};
 use crate::check;
-use crate::error::{Error, Result};
-use crate::svm::{FitReport, Learner, LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
+use crate::error::Result;
+use crate::svm::{Calibration, FitReport, Learner, LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
 
 /// A linear classifier's header.
 #[derive(Serialize, Deserialize)]
@@ -37,7 +39,7 @@ impl Stored for LinearSvcModel {
     fn store(&self, arrays: &mut ArrayWriter) -> Result<LinearSvcRecord> {
         check_svc(self)?;
         write_machine(&self.machine, arrays);
-        write_sigmoids(self.calibration.as_ref(), arrays);
+        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
         Ok(LinearSvcRecord {
             parameters: self.parameters.clone(),
             classes: self.classes.clone(),
@@ -51,7 +53,7 @@ impl Stored for LinearSvcModel {
             parameters: record.parameters,
             classes: record.classes,
             machine: read_machine(arrays)?,
-            calibration: read_sigmoids(arrays)?,
+            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
             feature_names: record.feature_names,
             report: record.report,
         };
@@ -93,34 +95,21 @@ fn check_svc(model: &LinearSvcModel) -> Result<()> {
     check_class_names(&model.classes)?;
     let outputs = if model.classes.len() == 2 { 1 } else { model.classes.len() };
     check_machine(&model.machine, outputs, &model.feature_names)?;
-    check_sigmoids(model.calibration.as_ref(), outputs)
+    check_sigmoids(sigmoids(model.calibration.as_ref()), outputs)
 }
 
 /// Everything that evaluation relies on.
 fn check_machine(machine: &LinearMachine, outputs: usize, names: &Option<Vec<String>>) -> Result<()> {
     check::at_least("LinearMachine", "features", machine.features, 1)?;
     let named = names.as_ref().map_or(machine.features, Vec::len);
-    let facts = [
+    all_equal(&[
         ("outputs of the machine", outputs, machine.outputs()),
         ("weights", machine.features.saturating_mul(outputs), machine.weights.len()),
         ("feature names, one per column", machine.features, named),
-    ];
-    for (what, expected, found) in facts {
-        if expected != found {
-            return Err(Error::shape(what, expected, found));
-        }
-    }
-    if let Some(place) = machine.weights.iter().position(|v| !v.is_finite()) {
-        let found = machine.weights[place].to_string();
-        return Err(Error::NotFinite { what: "the weights", found, row: place / machine.features, column: place % machine.features });
-    }
-    for (row, value) in machine.biases.iter().enumerate() {
-        // A class that was never seen has minus infinity.
-        let unseen = || outputs > 1 && machine.output(row).iter().all(|w| *w == 0.0);
-        if !(value.is_finite() || (*value == f64::NEG_INFINITY && unseen())) {
-            return Err(Error::NotFinite { what: "the biases", found: value.to_string(), row, column: 0 });
-        }
-    }
+    ])?;
+    check_finite("the weights", &machine.weights, machine.features)?;
+    // A class that was never seen has minus infinity.
+    check_offsets("the biases", &machine.biases, |row| outputs > 1 && machine.output(row).iter().all(|w| *w == 0.0))?;
     let offset = machine.biases.iter().filter(|v| v.is_finite()).fold(0.0, |a: f64, v| a.max(v.abs()));
     check_bound("weights and biases", machine.weights.iter().map(|w| w.abs()).sum::<f64>() + offset)
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
+use super::parts::{check_finite, check_offsets, equal};
 use crate::check;
 use crate::data::{Csr, Matrix};
 use crate::error::{Error, Result};
@@ -102,9 +103,7 @@ pub(super) fn restore(record: MachineRecord, prefix: &str, arrays: &ArrayReader<
         features: record.features,
         tolerance: record.tolerance,
     };
-    if count != machine.len() {
-        return Err(Error::shape("coefficients per output, one per support vector", machine.len(), count));
-    }
+    equal("coefficients per output, one per support vector", machine.len(), count)?;
     check_machine(&machine)?;
     Ok(machine)
 }
@@ -114,9 +113,6 @@ pub(super) fn check_machine(machine: &KernelMachine) -> Result<()> {
     check_kernel(&machine.kernel)?;
     let (count, outputs) = (machine.len(), machine.outputs());
     let precomputed = machine.kernel == Kernel::Precomputed;
-    let equal = |what: &str, expected: usize, found: usize| {
-        if expected == found { Ok(()) } else { Err(Error::shape(what, expected, found)) }
-    };
     equal("support vectors, one per support row", count, machine.vectors.rows())?;
     equal("columns of the support vectors", if precomputed { 0 } else { machine.features }, machine.vectors.columns())?;
     check::at_least("KernelMachine", "features", machine.features, 1)?;
@@ -139,19 +135,11 @@ pub(super) fn check_machine(machine: &KernelMachine) -> Result<()> {
         }
     };
     equal("coefficients", per_vector.saturating_mul(count), machine.coefficients.len())?;
-    if let Some(place) = machine.coefficients.iter().position(|v| !v.is_finite()) {
-        let found = machine.coefficients[place].to_string();
-        return Err(Error::NotFinite { what: "the coefficients", found, row: place / count, column: place % count });
-    }
-    for (row, value) in machine.intercepts.iter().enumerate() {
-        // One-vs-rest gives minus infinity to a class that was never seen.
-        let unseen = || {
-            machine.layout == Layout::Full && outputs > 1 && machine.coefficients[row * count..(row + 1) * count].iter().all(|v| *v == 0.0)
-        };
-        if !(value.is_finite() || (*value == f64::NEG_INFINITY && unseen())) {
-            return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
-        }
-    }
+    check_finite("the coefficients", &machine.coefficients, count)?;
+    // One-vs-rest gives minus infinity to a class that was never seen.
+    check_offsets("the intercepts", &machine.intercepts, |row| {
+        machine.layout == Layout::Full && outputs > 1 && machine.coefficients[row * count..(row + 1) * count].iter().all(|v| *v == 0.0)
+    })?;
     machine.vectors.check_finite("the support vectors")?;
     check_size(machine)?;
     check::positive("KernelMachine", "tolerance", machine.tolerance)

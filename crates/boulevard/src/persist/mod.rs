@@ -25,6 +25,7 @@ mod multi_sample;
 mod multitask_selection;
 mod native;
 mod pareto;
+mod parts;
 mod records;
 mod scaled;
 

@@ -5,13 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{Storage, check_kernel, check_no_custom, restore_table, store_table};
 use super::native::{self, Stored};
-use super::records::Report;
+use super::parts::{
+    Report, check_feature_names, check_finite, check_offsets, check_sigmoids, equal, read_sigmoids, sigmoids, write_sigmoids,
+};
 use crate::check;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::permanent::MAX_SET;
 use crate::methods::multi_sample::{Consensus, MultiSample, MultiSampleModel, SetMachine};
-use crate::svm::{Calibration, FitReport, Learner, Sigmoid, SvcModel};
+use crate::svm::{Calibration, FitReport, Learner, SvcModel};
 
 /// The header.
 #[derive(Serialize, Deserialize)]
@@ -55,10 +57,7 @@ impl Stored for MultiSampleModel {
             arrays.put_f64(name("intercepts"), vec![machine.outputs()], &machine.intercepts);
             arrays.put_usize(name("support"), &machine.support);
             arrays.put_usize(name("sets"), &machine.sets);
-            if let Some(calibration) = &machine.calibration {
-                let values: Vec<f64> = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();
-                arrays.put_f64(name("sigmoids"), vec![calibration.sigmoids.len(), 2], &values);
-            }
+            write_sigmoids(sigmoids(machine.calibration.as_ref()), &name(""), arrays);
             SetMachineRecord {
                 size: machine.size,
                 kernel: machine.kernel.clone(),
@@ -84,16 +83,8 @@ impl Stored for MultiSampleModel {
         for (place, head) in record.machines.into_iter().enumerate() {
             let name = |part: &str| format!("machine{place}.{part}");
             let columns = if head.kernel == Kernel::Precomputed { 0 } else { head.features };
-            let calibration = match head.calibrated {
-                true => {
-                    let (values, [_, two]) = arrays.table_f64(&name("sigmoids"))?;
-                    if two != 2 {
-                        return Err(Error::shape("numbers per sigmoid", 2, two));
-                    }
-                    Some(Calibration { sigmoids: values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect() })
-                }
-                false => None,
-            };
+            let calibration = read_sigmoids(&name(""), arrays)?.map(|sigmoids| Calibration { sigmoids });
+            equal("machines with sigmoids", usize::from(head.calibrated), usize::from(calibration.is_some()))?;
             machines.push(SetMachine {
                 size: head.size,
                 support: arrays.list_usize(&name("support"))?,
@@ -124,10 +115,6 @@ impl Stored for MultiSampleModel {
     }
 }
 
-fn equal(what: impl Into<String>, expected: usize, found: usize) -> Result<()> {
-    if expected == found { Ok(()) } else { Err(Error::shape(what, expected, found)) }
-}
-
 /// Everything that prediction relies on.
 fn check_model(model: &MultiSampleModel) -> Result<()> {
     model.parameters.validate()?;
@@ -144,9 +131,7 @@ fn check_model(model: &MultiSampleModel) -> Result<()> {
     if model.single.calibration.is_none() {
         return Err(Error::data("the machine of single samples has no sigmoids"));
     }
-    if let Some(names) = &model.feature_names {
-        equal("feature names, one per column", features, names.len())?;
-    }
+    check_feature_names(model.feature_names.as_deref(), features)?;
     for (place, machine) in model.machines.iter().enumerate() {
         check_set_machine(machine, classes, features)?;
         if model.machines[..place].iter().any(|before| before.size == machine.size) {
@@ -181,19 +166,8 @@ fn check_set_machine(machine: &SetMachine, classes: usize, features: usize) -> R
     if precomputed && let Some(row) = machine.support.iter().find(|&&row| row >= features) {
         return Err(Error::data(format!("support row {row} is outside the {features} training rows")));
     }
-    if let Some(place) = machine.coefficients.iter().position(|v| !v.is_finite()) {
-        let (row, column) = (place / machine.len().max(1), place % machine.len().max(1));
-        return Err(Error::NotFinite { what: "the coefficients", found: machine.coefficients[place].to_string(), row, column });
-    }
-    let never = |value: f64| value == f64::NEG_INFINITY && !machine.pairwise;
-    if let Some((row, value)) = machine.intercepts.iter().enumerate().find(|(_, v)| !(v.is_finite() || never(**v))) {
-        return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
-    }
-    if let Some(calibration) = &machine.calibration {
-        equal("sigmoids, one per output", outputs, calibration.sigmoids.len())?;
-        if let Some((row, s)) = calibration.sigmoids.iter().enumerate().find(|(_, s)| !(s.a.is_finite() && s.b.is_finite())) {
-            return Err(Error::NotFinite { what: "the calibration", found: format!("{} and {}", s.a, s.b), row, column: 0 });
-        }
-    }
+    check_finite("the coefficients", &machine.coefficients, machine.len())?;
+    check_offsets("the intercepts", &machine.intercepts, |_| !machine.pairwise)?;
+    check_sigmoids(sigmoids(machine.calibration.as_ref()), outputs)?;
     machine.vectors.check_finite("the support rows")
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{self, MachineRecord, check_bound, check_machine, check_no_custom};
 use super::native::Stored;
-use super::records::Report;
+use super::parts::{Report, all_equal, check_finite, check_offsets, check_sigmoids, equal, read_sigmoids, sigmoids, write_sigmoids};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel, Outputs, Select};
-use crate::svm::{Calibration, FitReport, Layout, Learner, Sigmoid};
+use crate::svm::{Calibration, FitReport, Layout, Learner};
 
 /// Everything that is not an array.
 #[derive(Serialize, Deserialize)]
@@ -40,10 +40,7 @@ impl Stored for MultiTaskSelectionModel {
         for (m, coefficients) in self.coefficients.iter().enumerate() {
             arrays.put_f64(format!("coefficients.{m}"), vec![coefficients.len()], coefficients);
         }
-        if let Some(calibration) = &self.calibration {
-            let values: Vec<f64> = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();
-            arrays.put_f64("sigmoids".into(), vec![calibration.sigmoids.len(), 2], &values);
-        }
+        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
         let mut machines = Vec::new();
         for (k, of) in self.machines.iter().enumerate() {
             machines.push(machine::store(of, &format!("machine.{k}."), arrays)?);
@@ -64,9 +61,7 @@ impl Stored for MultiTaskSelectionModel {
         let intercepts = arrays.list_f64("intercepts")?;
         let (switches, [_, groups]) = arrays.table_f64("switches")?;
         let expected = if record.kernels.is_empty() { record.features } else { record.kernels.len() };
-        if groups != expected {
-            return Err(Error::shape("switches in a row", expected, groups));
-        }
+        equal("switches in a row", expected, groups)?;
         let weights = if record.kernels.is_empty() {
             let (weights, [tasks, columns]) = arrays.table_f64("weights")?;
             if (tasks, columns) != (intercepts.len(), record.features) {
@@ -75,15 +70,6 @@ impl Stored for MultiTaskSelectionModel {
             weights
         } else {
             Vec::new()
-        };
-        let calibration = if arrays.contains("sigmoids") {
-            let (values, [_, two]) = arrays.table_f64("sigmoids")?;
-            if two != 2 {
-                return Err(Error::shape("numbers per sigmoid", 2, two));
-            }
-            Some(Calibration { sigmoids: values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect() })
-        } else {
-            None
         };
         let mut machines = Vec::new();
         for (k, machine) in record.machines.into_iter().enumerate() {
@@ -98,7 +84,7 @@ impl Stored for MultiTaskSelectionModel {
             intercepts,
             kernels: record.kernels,
             machines,
-            calibration,
+            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
             features: record.features,
             feature_names: record.feature_names,
             notes: record.notes,
@@ -116,20 +102,14 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
     let tasks = model.intercepts.len();
     let kernels = model.parameters.select == Select::Kernels;
     let shared = kernels && model.machines.len() == 1;
-    let facts = [
+    all_equal(&[
         ("tasks", model.outputs.tasks(), tasks),
         ("base kernels", if kernels { model.parameters.kernels.len() } else { 0 }, model.kernels.len()),
         ("kernel machines", if shared { 1 } else { usize::from(kernels) * tasks }, model.machines.len()),
         ("lists of coefficients, one per task", tasks, model.coefficients.len()),
         ("weights", if kernels { 0 } else { tasks.saturating_mul(model.features) }, model.weights.len()),
-        ("sigmoids, one per task", tasks, model.calibration.as_ref().map_or(tasks, |c| c.sigmoids.len())),
         ("feature names, one per column", model.features, model.feature_names.as_ref().map_or(model.features, Vec::len)),
-    ];
-    for (what, expected, found) in facts {
-        if expected != found {
-            return Err(Error::shape(what, expected, found));
-        }
-    }
+    ])?;
     if tasks == 0 || model.features == 0 {
         return Err(Error::data("a model needs at least one task and one feature"));
     }
@@ -144,27 +124,17 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
     }
     for machine in &model.machines {
         check_machine(machine)?;
-        if let Some((row, value)) = machine.intercepts.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            return Err(Error::NotFinite { what: "the intercepts", found: value.to_string(), row, column: 0 });
-        }
+        check_offsets("the intercepts", &machine.intercepts, |_| false)?;
         let outputs = if shared { tasks } else { 1 };
         if machine.outputs() != outputs || machine.layout != Layout::Full || machine.features != model.features {
             return Err(Error::shape("outputs of a kernel machine", outputs, machine.outputs()));
         }
     }
-    let sigmoids = model.calibration.iter().flat_map(|c| c.sigmoids.iter().flat_map(|s| [s.a, s.b]));
-    let numbers = [
-        ("the switches", model.switches.clone()),
-        ("the weights", model.weights.clone()),
-        ("the intercepts", model.intercepts.clone()),
-        ("the coefficients", model.coefficients.concat()),
-        ("the calibration", sigmoids.collect()),
-    ];
-    for (what, values) in &numbers {
-        if let Some((row, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            return Err(Error::NotFinite { what, found: value.to_string(), row, column: 0 });
-        }
+    check_sigmoids(sigmoids(model.calibration.as_ref()), tasks)?;
+    for (what, values) in [("the switches", &model.switches), ("the weights", &model.weights), ("the intercepts", &model.intercepts)] {
+        check_finite(what, values, 1)?;
     }
+    model.coefficients.iter().try_for_each(|values| check_finite("the coefficients", values, 1))?;
     let sum = |values: &[f64]| values.iter().map(|v| v.abs()).sum::<f64>();
     check_bound("weights and intercepts", sum(&model.weights) + sum(&model.intercepts))
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{self, MachineRecord, check_no_custom};
 use super::native::Stored;
-use super::records::{Report, SvcRecord};
+use super::parts::{Report, all_equal, check_feature_names, equal};
+use super::records::SvcRecord;
 use crate::error::{Error, Result};
 use crate::methods::pareto::{ClassFront, FrontPoint, ParetoModel, ParetoSvc};
 use crate::svm::{FitReport, KernelMachine, Layout, Learner, SvcModel};
@@ -140,9 +141,7 @@ fn flat(points: &[FrontPoint]) -> Vec<f64> {
 
 fn table(arrays: &ArrayReader<'_>, name: &str) -> Result<Vec<FrontPoint>> {
     let (values, [_, columns]) = arrays.table_f64(name)?;
-    if columns != COLUMNS {
-        return Err(Error::shape("numbers per point of a front", COLUMNS, columns));
-    }
+    equal("numbers per point of a front", COLUMNS, columns)?;
     let point = |row: &[f64]| FrontPoint {
         quadratic: row[0],
         sum_alpha: row[1],
@@ -167,27 +166,18 @@ fn check(model: &ParetoModel) -> Result<()> {
     if model.picked >= model.front.len() {
         return Err(Error::shape("points of the front, more than the picked one", model.picked + 1, model.front.len()));
     }
-    if model.estimates.len() != model.front.len() {
-        return Err(Error::shape("estimates, one per point of the front", model.front.len(), model.estimates.len()));
-    }
+    equal("estimates, one per point of the front", model.front.len(), model.estimates.len())?;
     let rows = model.rows.len();
-    if model.codes.len() != rows {
-        return Err(Error::shape("classes, one per row of the front", rows, model.codes.len()));
-    }
+    equal("classes, one per row of the front", rows, model.codes.len())?;
     if let Some(code) = model.codes.iter().find(|&&code| code as usize >= classes) {
         return Err(Error::data(format!("class code {code} has no name: there are {classes} classes")));
     }
     for front in &model.machines {
-        let facts = [
+        all_equal(&[
             ("alphas of a front", front.points.len().saturating_mul(rows), front.alphas.len()),
             ("multipliers of a front", front.points.len(), front.lambdas.len()),
             ("intercepts of a front", front.points.len(), front.biases.len()),
-        ];
-        for (what, expected, found) in facts {
-            if expected != found {
-                return Err(Error::shape(what, expected, found));
-            }
-        }
+        ])?;
         if front.points.is_empty() || front.class >= classes || !front.reference.is_finite() {
             return Err(Error::data("a front needs points, a class and a finite reference"));
         }
@@ -196,10 +186,5 @@ fn check(model: &ParetoModel) -> Result<()> {
             return Err(Error::data("a front holds a value that is not finite"));
         }
     }
-    match &model.feature_names {
-        Some(names) if names.len() != model.classifier.machine.features => {
-            Err(Error::shape("feature names, one per column", model.classifier.machine.features, names.len()))
-        }
-        _ => Ok(()),
-    }
+    check_feature_names(model.feature_names.as_deref(), model.classifier.machine.features)
 }

@@ -3,58 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
-use super::machine::{self, MachineRecord, check_machine, check_no_custom, check_single};
+use super::machine::{self, MachineRecord, check_no_custom, check_single};
 use super::native::Stored;
-use crate::check;
+use super::parts::{Report, all_equal, check_class_names, check_feature_names, check_sigmoids, read_sigmoids, sigmoids, write_sigmoids};
 use crate::error::{Error, Result};
-use crate::observe::StopReason;
-use crate::svm::{Calibration, FitReport, KernelMachine, Layout, Learner, OneClass, OneClassModel, Sigmoid, Svc, SvcModel, Svr, SvrModel};
-
-/// Twin of [`FitReport`] for files: a gap may be infinite, which JSON cannot say.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "FitReport", deny_unknown_fields)]
-pub(super) struct Report {
-    #[serde(with = "any_number")]
-    objective: f64,
-    #[serde(with = "any_number")]
-    violation: f64,
-    #[serde(with = "any_number")]
-    gap: f64,
-    iterations: u64,
-    stop: StopReason,
-    #[serde(with = "any_number")]
-    seconds: f64,
-    rows: usize,
-}
-
-/// Finite numbers as numbers, others as text.
-mod any_number {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(value: &f64, out: S) -> Result<S::Ok, S::Error> {
-        if value.is_finite() { out.serialize_f64(*value) } else { out.collect_str(value) }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Either {
-            Number(f64),
-            Text(String),
-        }
-        match Either::deserialize(from)? {
-            Either::Number(value) => Ok(value),
-            Either::Text(text) => text.parse().map_err(|_| D::Error::custom(format!("`{}` is not a number", text.escape_debug()))),
-        }
-    }
-}
-
-fn check_names(names: &Option<Vec<String>>, machine: &KernelMachine) -> Result<()> {
-    match names {
-        Some(names) if names.len() != machine.features => Err(Error::shape("feature names, one per column", machine.features, names.len())),
-        _ => Ok(()),
-    }
-}
+use crate::svm::{Calibration, FitReport, Layout, Learner, OneClass, OneClassModel, Svc, SvcModel, Svr, SvrModel};
 
 /// A classifier's header.
 #[derive(Serialize, Deserialize)]
@@ -75,9 +28,8 @@ impl Stored for SvcModel {
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<SvcRecord> {
         check_no_custom(&self.parameters.kernel)?;
-        check_machine(&self.machine)?;
         check_svc(self)?;
-        write_sigmoids(self.calibration.as_ref(), arrays);
+        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
         Ok(SvcRecord {
             parameters: self.parameters.clone(),
             classes: self.classes.clone(),
@@ -96,7 +48,7 @@ impl Stored for SvcModel {
             machine: machine::restore(record.machine, "", arrays)?,
             support_counts: record.support_counts,
             iterations: record.iterations,
-            calibration: read_sigmoids(arrays)?,
+            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
             feature_names: record.feature_names,
             report: record.report,
         };
@@ -107,7 +59,7 @@ impl Stored for SvcModel {
 
 fn check_svc(model: &SvcModel) -> Result<()> {
     model.parameters.validate()?;
-    check_names(&model.feature_names, &model.machine)?;
+    check_feature_names(model.feature_names.as_deref(), model.machine.features)?;
     let classes = model.classes.len();
     check_class_names(&model.classes)?;
     let outputs = match &model.machine.layout {
@@ -121,57 +73,13 @@ fn check_svc(model: &SvcModel) -> Result<()> {
         }
     };
     let sum = model.support_counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count));
-    let facts = [
+    all_equal(&[
         ("support counts, one per class", classes, model.support_counts.len()),
         ("support vectors of all classes", model.machine.len(), sum.unwrap_or(usize::MAX)),
         ("outputs of the machine", outputs, model.machine.outputs()),
         ("step counts, one per output", outputs, model.iterations.len()),
-    ];
-    for (what, expected, found) in facts {
-        if expected != found {
-            return Err(Error::shape(what, expected, found));
-        }
-    }
-    check_sigmoids(model.calibration.as_ref(), outputs)
-}
-
-/// Two or more classes, each named once.
-pub(super) fn check_class_names(classes: &[String]) -> Result<()> {
-    check::at_least("model", "classes", classes.len(), 2)?;
-    match classes.iter().enumerate().find(|(i, name)| classes[..*i].contains(name)) {
-        Some((_, name)) => Err(Error::data(format!("class `{}` is named twice", name.escape_debug()))),
-        None => Ok(()),
-    }
-}
-
-pub(super) fn write_sigmoids(calibration: Option<&Calibration>, arrays: &mut ArrayWriter) {
-    if let Some(calibration) = calibration {
-        let values: Vec<f64> = calibration.sigmoids.iter().flat_map(|s| [s.a, s.b]).collect();
-        arrays.put_f64("sigmoids".into(), vec![calibration.sigmoids.len(), 2], &values);
-    }
-}
-
-pub(super) fn read_sigmoids(arrays: &ArrayReader<'_>) -> Result<Option<Calibration>> {
-    if !arrays.contains("sigmoids") {
-        return Ok(None);
-    }
-    let (values, [_, two]) = arrays.table_f64("sigmoids")?;
-    if two != 2 {
-        return Err(Error::shape("numbers per sigmoid", 2, two));
-    }
-    Ok(Some(Calibration { sigmoids: values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect() }))
-}
-
-/// One finite sigmoid per output, where there are any.
-pub(super) fn check_sigmoids(calibration: Option<&Calibration>, outputs: usize) -> Result<()> {
-    let Some(calibration) = calibration else { return Ok(()) };
-    if calibration.sigmoids.len() != outputs {
-        return Err(Error::shape("sigmoids, one per output", outputs, calibration.sigmoids.len()));
-    }
-    match calibration.sigmoids.iter().enumerate().find(|(_, s)| !(s.a.is_finite() && s.b.is_finite())) {
-        Some((row, s)) => Err(Error::NotFinite { what: "the calibration", found: format!("{} and {}", s.a, s.b), row, column: 0 }),
-        None => Ok(()),
-    }
+    ])?;
+    check_sigmoids(sigmoids(model.calibration.as_ref()), outputs)
 }
 
 /// The header of a model that is one machine with one output.
@@ -195,7 +103,7 @@ macro_rules! stored_single {
                 check_no_custom(&self.parameters.kernel)?;
                 self.parameters.validate()?;
                 check_single(&self.machine)?;
-                check_names(&self.feature_names, &self.machine)?;
+                check_feature_names(self.feature_names.as_deref(), self.machine.features)?;
                 Ok(SingleRecord {
                     parameters: self.parameters.clone(),
                     machine: machine::store(&self.machine, "", arrays)?,
@@ -208,7 +116,7 @@ macro_rules! stored_single {
                 let machine = machine::restore(record.machine, "", arrays)?;
                 record.parameters.validate()?;
                 check_single(&machine)?;
-                check_names(&record.feature_names, &machine)?;
+                check_feature_names(record.feature_names.as_deref(), machine.features)?;
                 Ok($model { parameters: record.parameters, machine, feature_names: record.feature_names, report: record.report })
             }
         }
