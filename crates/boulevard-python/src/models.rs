@@ -9,7 +9,7 @@ use boulevard::kernel::Gamma;
 use boulevard::methods::multitask_selection::MultiTaskSelectionModel;
 use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
-use boulevard::svm::{Answers, Classifier, FitReport, Layout, LinearSvcModel, Model as _, SvcModel};
+use boulevard::svm::{Answers, Classifier, FitReport, Layout, Learner, LinearSvcModel, Model as _, SvcModel};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
