@@ -127,7 +127,7 @@ class ClassesMixin(NativeEstimator):
     @staticmethod
     def _given_factors(model: _core.Model) -> Floats:
         """``class_weight_`` of a model from a file: the factors it was fitted with, by the names of classes."""
-        weights = json.loads(model.parameters)["class_weight"]
+        weights = json.loads(model.parameters).get("class_weight")
         factors = dict(weights["given"]) if isinstance(weights, dict) else {}
         return np.array([float(factors.get(name, 1.0)) for name in model.classes or []])
 
