@@ -81,7 +81,12 @@ class ClassesMixin(NativeEstimator):
             y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O":
             check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        if y.dtype.kind in "biu":
+            # The same as below in two thirds of the time, which small fits notice.
+            classes = np.unique(y)
+            codes = np.searchsorted(classes, y)
+        else:
+            classes, codes = np.unique(y, return_inverse=True)
         if y.dtype.kind == "f" and not (np.isfinite(classes).all() and (classes == np.floor(classes)).all()):
             self._read_again(*original, reset=True)
             check_classification_targets(y)
