@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::{give, int32, table};
-use crate::models::Model;
+use crate::models::{Model, ask};
 
 /// Adds what is special about the model.
 pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
@@ -66,7 +66,7 @@ fn members<'py>(py: Python<'py>, model: &BoostedModel) -> PyResult<Bound<'py, Py
 pub fn staged<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
     let shape = model.look(|any| any.get::<BoostedModel>().map_or((1, 1), |model| (model.rounds().max(1), model.labels.len())));
     let (values, rows) = model.judge(py, x, threads, |any, x, context| {
-        any.expect::<BoostedModel>()?.staged_decision_values_in(x, context).map(|stages| stages.concat())
+        ask(any, x, |model: &BoostedModel, x| model.staged_decision_values_in(x, context).map(|stages| stages.concat()))
     })?;
     stages(py, shape, values, rows)
 }
@@ -78,7 +78,7 @@ fn stages(py: Python<'_>, shape: (usize, usize), values: Vec<f64>, rows: usize) 
     let mut rest = &values[..];
     let mut left = rows;
     while left > 0 {
-        let chunk = left.min(crate::models::CHUNK);
+        let chunk = left.min(boulevard::svm::ROWS_AT_ONCE);
         for stage in &mut all {
             let (part, after) = rest.split_at(chunk * columns);
             stage.extend_from_slice(part);

@@ -19,21 +19,10 @@ use boulevard::observe::{Context, Observer, Progress};
 use pyo3::prelude::*;
 
 use crate::errors::{convert, exception};
+use crate::request::Limits;
 
 /// How long a Ctrl-C may wait before it is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// What the caller allows, and whom it wants to hear of progress.
-pub struct Limits {
-    /// Threads to use.
-    pub threads: usize,
-    /// Seconds.
-    pub time: Option<f64>,
-    /// Bytes.
-    pub memory: Option<usize>,
-    /// Called with `(stage, done, total, violation, tolerance)`; a true result stops the work.
-    pub progress: Option<Py<PyAny>>,
-}
 
 /// The latest report, kept until Python has time for it.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! Fronts as Python sees them.
 
+use boulevard::any::AnyModel;
 use boulevard::methods::pareto::{FrontPoint, ParetoModel, by_training_error};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -75,8 +76,9 @@ pub fn front_alphas<'py>(
     })
 }
 
-/// A point of the front as an ordinary classifier.
+/// A point of the front as an ordinary classifier, behind the same scaler if there is one.
 #[pyfunction]
 pub fn select(py: Python<'_>, model: &Model, index: usize) -> PyResult<Model> {
-    look(model, |model| model.select(index).map(|svc| Model::new(svc.into())).map_err(|error| convert(py, error)))
+    let select = |any: &AnyModel| any.with_inner(any.expect::<ParetoModel>()?.select(index)?.into());
+    model.look(select).map(Model::new).map_err(|error| convert(py, error))
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::arrays::{Table, counts, table};
 use crate::errors::convert;
-use crate::models::Model;
+use crate::models::{Model, ask};
 
 /// The machine's arrays and column names; rules, curves and reasons as JSON under `details`.
 pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
@@ -60,7 +60,7 @@ fn of(any: &AnyModel) -> Result<&FeatureInductionModel, Error> {
 pub fn induced_table<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let columns = model.look(|any| of(any).map(FeatureInductionModel::columns)).map_err(|error| convert(py, error))?;
     let (values, rows) = model.judge(py, x, threads, |any, x, context| {
-        let z = of(any)?.transform(x, context)?;
+        let z = ask(any, x, |model: &FeatureInductionModel, x| model.transform(x, context))?;
         Ok((0..z.rows()).flat_map(|row| (0..z.columns()).map(move |j| (row, j))).map(|(row, j)| z.get(row, j)).collect())
     })?;
     table(py, values, rows, columns)
@@ -72,7 +72,7 @@ pub fn induced_stages<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>
     let stages = model.look(|any| of(any).map(|model| model.most_features() + 1)).map_err(|error| convert(py, error))?;
     let (values, rows) = model.judge(py, x, threads, |any, x, context| {
         let model = of(any)?;
-        let z = model.transform(x, context)?;
+        let z = ask(any, x, |model: &FeatureInductionModel, x| model.transform(x, context))?;
         let mut values = vec![0.0; z.rows() * stages];
         for stage in 0..stages {
             for (row, code) in model.codes(&model.staged_from(&z, stage)?).into_iter().enumerate() {
@@ -90,8 +90,9 @@ pub fn induced_explain(py: Python<'_>, model: &Model, x: &Bound<'_, PyAny>) -> P
     let held = Table::extract(x)?;
     let matrix = held.matrix()?;
     let explain = |any: &AnyModel| -> Result<Vec<String>, Error> {
-        let model = of(any)?;
-        (0..matrix.rows()).map(|row| Ok(json!(model.explain(&matrix, row)?).to_string())).collect()
+        ask(any, &matrix, |model: &FeatureInductionModel, x| {
+            (0..x.rows()).map(|row| Ok(json!(model.explain(x, row)?).to_string())).collect()
+        })
     };
     model.look(explain).map_err(|error| convert(py, error))
 }

@@ -6,11 +6,14 @@
 mod arrays;
 mod boosted;
 mod border;
+mod catalogue;
 mod errors;
 mod front;
 mod generate;
 mod induction;
 mod models;
+mod parts;
+mod request;
 mod search;
 mod selection;
 mod sets;
@@ -20,6 +23,8 @@ use pyo3::prelude::*;
 /// Native part of `boulevard`; not meant to be used directly.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::catalogue::{kernels, methods};
     #[pymodule_export]
     use super::front::{front, front_alphas, select};
     #[pymodule_export]
@@ -31,11 +36,9 @@ mod _core {
     #[pymodule_export]
     use super::search::grid_search;
     #[pymodule_export]
-    use super::selection::{fit_selection, selection_path, selection_search, selection_transfer};
+    use super::selection::{selection_path, selection_search, selection_transfer};
     #[pymodule_export]
-    use super::sets::{
-        calibrate_sets, error_by_size, expected_samples, fit_sets, judge_sets, sample_scores, search_sets, symmetric_kernel,
-    };
+    use super::sets::{error_by_size, expected_samples, judge_sets, sample_scores, search_sets, symmetric_kernel};
 
     use super::*;
 

@@ -3,94 +3,59 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use boulevard::any::{AnyLearner, AnyModel};
-use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
-use boulevard::kernel::Gamma;
-use boulevard::methods::multitask_selection::MultiTaskSelectionModel;
+use boulevard::any::{AnyLearner, AnyModel, Kind};
+use boulevard::data::{Dataset, Matrix, Target};
+use boulevard::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
 use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
-use boulevard::svm::{Answers, Classifier, FitReport, Layout, Learner, LinearSvcModel, Model as _, SvcModel};
+use boulevard::svm::{Answers, Classifier, Learner, LinearSvcModel, Model as _, ROWS_AT_ONCE, SvcModel, facts_text};
 use boulevard::{Error, Result};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arrays::{Table, counts, give, int32, reals, table};
-use crate::border::{self, Limits};
-use crate::errors::{convert, exception};
-use crate::{boosted, induction, selection, sets};
+use crate::arrays::{Table, table};
+use crate::border;
+use crate::errors::{convert, read};
+use crate::request::{Limits, Training};
+use crate::{boosted, parts, selection};
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
 pub const LARGE: usize = 1 << 20;
-/// Rows judged between two looks at signals (the library's own chunk, so that results do not depend on it).
-pub const CHUNK: usize = 16_384;
 
-/// What every fit reports.
-pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -> PyResult<Bound<'py, PyDict>> {
-    let parts = PyDict::new(py);
-    parts.set_item("features", features)?;
-    parts.set_item("rows", report.rows)?;
-    parts.set_item("objective", report.objective)?;
-    parts.set_item("gap", report.gap)?;
-    parts.set_item("violation", report.violation)?;
-    parts.set_item("seconds", report.seconds)?;
-    parts.set_item("status", report.stop.code())?;
-    parts.set_item("iterations", report.iterations)?;
-    Ok(parts)
+fn is_large(data: &Dataset<'_>) -> bool {
+    data.len().saturating_mul(data.len().max(data.x.columns())) >= LARGE
 }
 
 /// Fits the machine `kind` with the parameters in the JSON text. Returns the model and the exception that stopped the fit, if one did.
 #[pyfunction]
-#[pyo3(signature = (kind, parameters, x, y, names, weights, features, threads, max_time, memory, progress))]
-pub fn fit<'py>(
-    py: Python<'py>,
-    kind: &str,
-    parameters: &str,
-    x: &Bound<'py, PyAny>,
-    y: Option<&Bound<'py, PyAny>>,
-    names: Option<Vec<String>>,
-    weights: Option<&Bound<'py, PyAny>>,
-    features: Option<Vec<String>>,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<(Model, Option<PyErr>)> {
-    let held = Table::extract(x)?;
-    let data = Dataset { feature_names: features, ..dataset(py, &held, y, names, weights)? };
-    let limits = Limits { threads, time: max_time, memory, progress };
-    let large = data.len().saturating_mul(data.len().max(data.x.columns())) >= LARGE;
-    let learner = AnyLearner::from_json(kind, parameters).map_err(|error| convert(py, error))?;
-    let (any, raised) = border::run(py, &limits, large || learner.makes_many_fits(), |context| learner.fit_in(&data, context))?;
+pub fn fit(py: Python<'_>, kind: &str, parameters: &str, data: Training<'_>, limits: Limits) -> PyResult<(Model, Option<PyErr>)> {
+    let (any, raised) = match data {
+        Training::Table(data) => {
+            let held = data.hold()?;
+            let data = data.dataset(&held)?;
+            let learner = AnyLearner::from_json(kind, parameters).map_err(|error| convert(py, error))?;
+            border::run(py, &limits, is_large(&data) || learner.makes_many_fits(), |context| learner.fit_in(&data, context))?
+        }
+        // Only one learner has tasks whose rows are in several tables.
+        Training::Tasks(tasks) => {
+            let learner: MultiTaskSelection = read(py, parameters)?;
+            let held = tasks.hold()?;
+            let tasks = tasks.task_set(py, &held)?;
+            let (model, raised) = border::run(py, &limits, selection::is_large(&tasks), |context| learner.fit_tasks(&tasks, context))?;
+            (model.into(), raised)
+        }
+    };
     Ok((Model::new(any), raised))
 }
 
-/// The arrays as the library's table: a label matrix where `y` is a table of truth values, class codes where there are names, real
-/// targets otherwise.
-pub fn dataset<'a>(
-    py: Python<'_>,
-    x: &'a Table<'_>,
-    y: Option<&Bound<'_, PyAny>>,
-    names: Option<Vec<String>>,
-    weights: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Dataset<'a>> {
-    let target = match (y, names) {
-        (None, _) => Target::None,
-        (Some(y), None) => Target::Real(reals(y)?),
-        (Some(y), Some(names)) if y.extract::<PyReadonlyArray2<'_, bool>>().is_ok() => {
-            let values = y.extract::<PyReadonlyArray2<'_, bool>>()?.as_array().iter().copied().collect();
-            Target::Labels(LabelMatrix::new(values, names).map_err(|error| convert(py, error))?)
-        }
-        (Some(y), Some(names)) => {
-            let codes = counts(y)?.into_iter().map(|code| code as u32).collect();
-            Target::Classes(Categories::new(codes, names).map_err(|error| convert(py, error))?)
-        }
-    };
-    let data = Dataset::new(x.matrix()?, target);
-    Ok(match weights {
-        Some(weights) => data.with_weights(reals(weights)?),
-        None => data,
-    })
+/// Asks a model of one kind about rows: behind a scaler about the scaled rows.
+pub fn ask<M: Kind, T>(any: &AnyModel, x: &Matrix<'_>, question: impl FnOnce(&M, &Matrix<'_>) -> Result<T>) -> Result<T> {
+    let model = any.expect::<M>()?;
+    match any.prepare(x)? {
+        Some(scaled) => question(model, &scaled),
+        None => question(model, x),
+    }
 }
 
 /// Decision values.
@@ -103,58 +68,27 @@ fn outputs(any: &AnyModel, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<
     Ok(any.decide(&x.into(), context)?.outputs().to_vec())
 }
 
-/// The arrays of a linear machine.
-fn linear_parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
-    let Some(machine) = any.linear_machine() else { return Ok(false) };
-    parts.set_item("weights", table(parts.py(), machine.weights.clone(), machine.outputs(), machine.features)?)?;
-    parts.set_item("intercepts", machine.biases.clone().into_pyarray(parts.py()))?;
-    Ok(true)
-}
-
-/// The arrays of a model that is one kernel machine.
-fn kernel_parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
-    let (py, machines) = (parts.py(), any.kernel_machines());
-    let [machine] = machines[..] else { return Ok(false) };
-    parts.set_item("support", int32(py, &machine.support))?;
-    parts.set_item("vectors", give(py, &machine.vectors)?)?;
-    let outputs = machine.coefficients.len().checked_div(machine.len());
-    let outputs = outputs.unwrap_or(match &machine.layout {
-        Layout::Full => machine.outputs(),
-        Layout::Pairs(counts) => counts.len() - 1,
-    });
-    parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
-    parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
-    parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
-    let classifier = any.get::<SvcModel>();
-    if let Some(model) = classifier {
-        let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
-        parts.set_item("iterations", int32(py, &steps))?;
-    }
-    let counts = classifier.or_else(|| any.get::<ParetoModel>().map(|front| &front.classifier)).map(|model| &model.support_counts[..]);
-    parts.set_item("counts", int32(py, counts.unwrap_or(&[machine.len()])))?;
-    Ok(true)
-}
-
 /// A fitted machine.
 #[pyclass(frozen, module = "boulevard._core")]
 pub struct Model {
     any: RwLock<AnyModel>,
+    /// What the Python half left in the file for itself.
+    note: Option<String>,
 }
 
 impl Model {
     /// A model for Python.
     pub fn new(any: AnyModel) -> Self {
-        Self { any: RwLock::new(any) }
+        Self::noted((any, None))
+    }
+
+    fn noted((any, note): (AnyModel, Option<String>)) -> Self {
+        Self { any: RwLock::new(any), note }
     }
 
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
     pub fn look<T>(&self, view: impl FnOnce(&AnyModel) -> T) -> T {
         view(&self.any.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Puts another model in its place.
-    pub fn replace(&self, any: AnyModel) {
-        *self.any.write().unwrap_or_else(PoisonError::into_inner) = any;
     }
 
     /// One row of numbers per row of `x`, by `work`, with a look at signals between chunks.
@@ -168,17 +102,19 @@ impl Model {
         let held = Table::extract(x)?;
         let matrix = held.matrix()?;
         let rows = matrix.rows();
-        let limits = Limits { threads, time: None, memory: None, progress: None };
-        if rows <= CHUNK {
+        let limits = Limits::threads(threads);
+        if rows <= ROWS_AT_ONCE {
             let (values, raised) = border::run(py, &limits, false, |context| self.look(|any| work(any, &matrix, context)))?;
             return raised.map_or(Ok((values, rows)), Err);
         }
         let mut values = Vec::new();
-        for first in (0..rows).step_by(CHUNK) {
+        for first in (0..rows).step_by(ROWS_AT_ONCE) {
             py.check_signals()?;
-            let chosen: Vec<usize> = (first..(first + CHUNK).min(rows)).collect();
+            let chosen: Vec<usize> = (first..(first + ROWS_AT_ONCE).min(rows)).collect();
             let part = matrix.select(&chosen);
-            values.extend(border::run(py, &limits, false, |context| self.look(|any| work(any, &part, context)))?.0);
+            let (judged, raised) = border::run(py, &limits, false, |context| self.look(|any| work(any, &part, context)))?;
+            raised.map_or(Ok(()), Err)?;
+            values.extend(judged);
         }
         Ok((values, rows))
     }
@@ -194,20 +130,17 @@ impl Model {
 
     /// Everything there is to see, in one call: arrays, certificate, effort.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.look(|any| {
-            let parts = report_parts(py, any.report(), any.features())?;
-            for add in [selection::parts, sets::parts, boosted::parts, induction::parts, linear_parts, kernel_parts] {
-                if add(any, &parts)? {
-                    break;
-                }
-            }
-            Ok(parts)
-        })
+        self.look(|any| parts::of(py, any))
     }
 
     /// The model in words: pairs of a name and a fact.
     fn facts(&self) -> Vec<(&'static str, String)> {
         self.look(|any| any.facts())
+    }
+
+    /// The same as text, a fact per line.
+    fn describe(&self) -> String {
+        self.look(|any| facts_text(&any.facts()))
     }
 
     /// The model for machines, as JSON.
@@ -221,29 +154,41 @@ impl Model {
         self.look(|any| any.notes().to_vec())
     }
 
-    /// The bytes of a model file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.look(AnyModel::to_bytes).map_err(|error| convert(py, error))?;
+    /// How columns are scaled before the model sees them, as JSON; none where they are not.
+    #[getter]
+    fn scaling(&self) -> Option<String> {
+        self.look(|any| any.scaler().map(|scaler| serde_json::json!(scaler).to_string()))
+    }
+
+    /// The text that was saved with the model, if it was loaded and there was one.
+    #[getter]
+    fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// The bytes of a model file; the note comes back with [`Model::note`].
+    #[pyo3(signature = (note=None))]
+    fn to_bytes<'py>(&self, py: Python<'py>, note: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.look(|any| any.to_bytes_with_note(note)).map_err(|error| convert(py, error))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// A model from the bytes of a file.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let any = py.detach(|| AnyModel::from_bytes(bytes)).map_err(|error| convert(py, error))?;
-        Ok(Self::new(any))
+        py.detach(|| AnyModel::from_bytes_with_note(bytes)).map(Self::noted).map_err(|error| convert(py, error))
     }
 
     /// Writes a model file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.look(|any| any.save(path))).map_err(|error| convert(py, error))
+    #[pyo3(signature = (path, note=None))]
+    fn save(&self, py: Python<'_>, path: PathBuf, note: Option<&str>) -> PyResult<()> {
+        py.detach(|| self.look(|any| any.save_with_note(path, note))).map_err(|error| convert(py, error))
     }
 
     /// Reads a model file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let any = py.detach(|| AnyModel::load(path)).map_err(|error| convert(py, error))?;
-        Ok(Self::new(any))
+        py.detach(|| AnyModel::load_with_note(path)).map(Self::noted).map_err(|error| convert(py, error))
     }
 
     /// Feature names, where the training table had them.
@@ -320,27 +265,28 @@ impl Model {
         Some((a.into_pyarray(py), b.into_pyarray(py)))
     }
 
-    /// Fits probabilities on the table the model learnt from.
-    fn calibrate<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyAny>,
-        y: &Bound<'py, PyAny>,
-        weights: Option<&Bound<'py, PyAny>>,
-        threads: usize,
-        memory: Option<usize>,
-    ) -> PyResult<()> {
-        let Some(names) = self.classes() else { return Err(exception(py, "DataError", "only classifiers have probabilities")) };
-        let held = Table::extract(x)?;
-        let data = dataset(py, &held, Some(y), Some(names), weights)?;
-        let limits = Limits { threads, time: None, memory, progress: None };
-        let large = data.len().saturating_mul(data.len()) >= LARGE;
-        let mut model = self.look(AnyModel::clone);
-        let (calibrated, raised) = border::run(py, &limits, large, |context| model.calibrate_in(&data, context).map(|()| model))?;
+    /// Fits probabilities on what the model learnt from.
+    fn calibrate(&self, py: Python<'_>, data: Training<'_>, limits: Limits) -> PyResult<()> {
+        let mut any = self.look(AnyModel::clone);
+        let (calibrated, raised) = match data {
+            Training::Table(data) => {
+                let held = data.hold()?;
+                let data = data.dataset(&held)?;
+                let large = is_large(&data) || any.decides_sets();
+                border::run(py, &limits, large, |context| any.calibrate_in(&data, context).map(|()| any))?
+            }
+            Training::Tasks(tasks) => {
+                let held = tasks.hold()?;
+                let tasks = tasks.task_set(py, &held)?;
+                let mut model = any.expect::<MultiTaskSelectionModel>().map_err(|error| convert(py, error))?.clone();
+                let work = |context: &Context<'_>| model.calibrate(&tasks, context).map(|()| model.into());
+                border::run(py, &limits, selection::is_large(&tasks), work)?
+            }
+        };
         if let Some(raised) = raised {
             return Err(raised);
         }
-        self.replace(calibrated);
+        *self.any.write().unwrap_or_else(PoisonError::into_inner) = calibrated;
         Ok(())
     }
 
@@ -359,21 +305,9 @@ impl Model {
         task: usize,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (values, _) =
-            self.judge(py, x, threads, |any, x, context| any.expect::<MultiTaskSelectionModel>()?.task_values(x, task, context))?;
+        let (values, _) = self.judge(py, x, threads, |any, x, context| {
+            ask(any, x, |model: &MultiTaskSelectionModel, x| model.task_values(x, task, context))
+        })?;
         Ok(values.into_pyarray(py))
-    }
-
-    /// Fits probabilities on the tasks a model of multi-task selection learnt from.
-    fn calibrate_tasks<'py>(
-        &self,
-        py: Python<'py>,
-        tables: Vec<Bound<'py, PyAny>>,
-        targets: Vec<(usize, Bound<'py, PyAny>)>,
-        outputs: &str,
-        threads: usize,
-        memory: Option<usize>,
-    ) -> PyResult<()> {
-        selection::calibrate(py, self, &tables, &targets, outputs, &Limits { threads, time: None, memory, progress: None })
     }
 }

@@ -7,40 +7,32 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arrays::Table;
-use crate::border::{self, Limits};
-use crate::models::{Model, dataset};
+use crate::border;
+use crate::errors::read;
+use crate::models::Model;
+use crate::request::{Data, Limits};
 
 /// Searches with the machine `kind`. Returns the table, the refitted model if there is one, and what stopped the search.
 #[pyfunction]
-#[pyo3(signature = (kind, parameters, search, x, y, names, weights, threads, max_time, memory, progress))]
 pub fn grid_search<'py>(
     py: Python<'py>,
     kind: &str,
     parameters: &str,
     search: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    names: Option<Vec<String>>,
-    weights: Option<&Bound<'py, PyAny>>,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
+    data: Data<'py>,
+    limits: Limits,
 ) -> PyResult<(Bound<'py, PyDict>, Option<Model>, Option<PyErr>)> {
-    let unclear = |error: serde_json::Error| PyValueError::new_err(format!("parameters: {error}"));
-    let held = Table::extract(x)?;
-    let data = dataset(py, &held, Some(y), names, weights)?;
-    let limits = Limits { threads, time: max_time, memory, progress };
-    let search: GridSearch = serde_json::from_str(search).map_err(unclear)?;
+    let held = data.hold()?;
+    let data = data.dataset(&held)?;
+    let search: GridSearch = read(py, search)?;
     match kind {
         "svc" => {
-            let learner: Svc = serde_json::from_str(parameters).map_err(unclear)?;
+            let learner: Svc = read(py, parameters)?;
             let (result, raised) = border::run(py, &limits, true, |context| search.svc(&learner, &data, context))?;
             Ok((describe(py, &result)?, result.model.map(|model| Model::new(AnyModel::Svc(model))), raised))
         }
         "svr" => {
-            let learner: Svr = serde_json::from_str(parameters).map_err(unclear)?;
+            let learner: Svr = read(py, parameters)?;
             let (result, raised) = border::run(py, &limits, true, |context| search.svr(&learner, &data, context))?;
             Ok((describe(py, &result)?, result.model.map(|model| Model::new(AnyModel::Svr(model))), raised))
         }

@@ -1,111 +1,51 @@
 //! Multi-task selection: fits, paths and searches over tables and tasks.
 
 use boulevard::any::AnyModel;
-use boulevard::methods::multitask_selection::{
-    MultiTaskSelection, MultiTaskSelectionModel, Outputs, SelectionSearch, TaskSet, TaskTarget, transfer,
-};
+use boulevard::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel, SelectionSearch, TaskSet, transfer};
 use numpy::IntoPyArray;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arrays::{Table, reals, table};
-use crate::border::{self, Limits};
+use crate::arrays::table;
+use crate::border;
+use crate::errors::read;
 use crate::models::{LARGE, Model};
+use crate::request::{Limits, Tasks};
 
-type Targets<'py> = Vec<(usize, Bound<'py, PyAny>)>;
-
-fn unclear(error: serde_json::Error) -> PyErr {
-    PyValueError::new_err(format!("parameters: {error}"))
-}
-
-/// The arrays as tables and tasks.
-fn task_set<'a>(held: &'a [Table<'_>], targets: &Targets<'_>, outputs: &str, features: Option<Vec<String>>) -> PyResult<TaskSet<'a>> {
-    let outputs: Outputs = serde_json::from_str(outputs).map_err(unclear)?;
-    Ok(TaskSet {
-        tables: held.iter().map(Table::matrix).collect::<PyResult<_>>()?,
-        targets: targets.iter().map(|(table, y)| Ok(TaskTarget { table: *table, y: reals(y)? })).collect::<PyResult<_>>()?,
-        outputs,
-        feature_names: features,
-    })
-}
-
-fn hold<'py>(tables: &[Bound<'py, PyAny>]) -> PyResult<Vec<Table<'py>>> {
-    tables.iter().map(Table::extract).collect()
-}
-
-fn is_large(tasks: &TaskSet<'_>) -> bool {
+/// Whether a fit gets a thread of its own.
+pub fn is_large(tasks: &TaskSet<'_>) -> bool {
     tasks.rows().saturating_mul(tasks.features().max(tasks.rows())) >= LARGE
-}
-
-/// Fits tasks. Returns the model and the exception that stopped the fit, if one did.
-#[pyfunction]
-#[pyo3(signature = (parameters, tables, targets, outputs, features, threads, max_time, memory, progress))]
-pub fn fit_selection<'py>(
-    py: Python<'py>,
-    parameters: &str,
-    tables: Vec<Bound<'py, PyAny>>,
-    targets: Targets<'py>,
-    outputs: &str,
-    features: Option<Vec<String>>,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<(Model, Option<PyErr>)> {
-    let learner: MultiTaskSelection = serde_json::from_str(parameters).map_err(unclear)?;
-    let held = hold(&tables)?;
-    let tasks = task_set(&held, &targets, outputs, features)?;
-    let limits = Limits { threads, time: max_time, memory, progress };
-    let (model, raised) = border::run(py, &limits, is_large(&tasks), |context| learner.fit_tasks(&tasks, context))?;
-    Ok((Model::new(model.into()), raised))
 }
 
 /// Fits tasks for several values of `ln rho`, each from its neighbour's solution.
 #[pyfunction]
-#[pyo3(signature = (parameters, tables, targets, outputs, features, ln_rhos, threads, max_time, memory, progress))]
 pub fn selection_path<'py>(
     py: Python<'py>,
     parameters: &str,
-    tables: Vec<Bound<'py, PyAny>>,
-    targets: Targets<'py>,
-    outputs: &str,
-    features: Option<Vec<String>>,
+    tasks: Tasks<'py>,
     ln_rhos: Vec<f64>,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
+    limits: Limits,
 ) -> PyResult<Vec<Model>> {
-    let learner: MultiTaskSelection = serde_json::from_str(parameters).map_err(unclear)?;
-    let held = hold(&tables)?;
-    let tasks = task_set(&held, &targets, outputs, features)?;
-    let limits = Limits { threads, time: max_time, memory, progress };
+    let learner: MultiTaskSelection = read(py, parameters)?;
+    let held = tasks.hold()?;
+    let tasks = tasks.task_set(py, &held)?;
     let (models, raised) = border::run(py, &limits, true, |context| learner.path(&tasks, &ln_rhos, context))?;
     raised.map_or(Ok(models.into_iter().map(|model| Model::new(model.into())).collect()), Err)
 }
 
 /// Searches rho and c by cross-validation. Returns the grid and the best model.
 #[pyfunction]
-#[pyo3(signature = (parameters, search, tables, targets, outputs, features, threads, max_time, memory, progress))]
 pub fn selection_search<'py>(
     py: Python<'py>,
     parameters: &str,
     search: &str,
-    tables: Vec<Bound<'py, PyAny>>,
-    targets: Targets<'py>,
-    outputs: &str,
-    features: Option<Vec<String>>,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
+    tasks: Tasks<'py>,
+    limits: Limits,
 ) -> PyResult<(Bound<'py, PyDict>, Model)> {
-    let learner: MultiTaskSelection = serde_json::from_str(parameters).map_err(unclear)?;
-    let search: SelectionSearch = serde_json::from_str(search).map_err(unclear)?;
-    let held = hold(&tables)?;
-    let tasks = task_set(&held, &targets, outputs, features)?;
-    let limits = Limits { threads, time: max_time, memory, progress };
+    let learner: MultiTaskSelection = read(py, parameters)?;
+    let search: SelectionSearch = read(py, search)?;
+    let held = tasks.hold()?;
+    let tasks = tasks.task_set(py, &held)?;
     let (result, raised) = border::run(py, &limits, true, |context| search.run(&learner, &tasks, context))?;
     if let Some(raised) = raised {
         return Err(raised);
@@ -121,25 +61,17 @@ pub fn selection_search<'py>(
 
 /// Errors of every task alone and together.
 #[pyfunction]
-#[pyo3(signature = (parameters, tables, targets, outputs, features, folds, seed, threads, max_time, memory, progress))]
 pub fn selection_transfer<'py>(
     py: Python<'py>,
     parameters: &str,
-    tables: Vec<Bound<'py, PyAny>>,
-    targets: Targets<'py>,
-    outputs: &str,
-    features: Option<Vec<String>>,
+    tasks: Tasks<'py>,
     folds: usize,
     seed: u64,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
+    limits: Limits,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let learner: MultiTaskSelection = serde_json::from_str(parameters).map_err(unclear)?;
-    let held = hold(&tables)?;
-    let tasks = task_set(&held, &targets, outputs, features)?;
-    let limits = Limits { threads, time: max_time, memory, progress };
+    let learner: MultiTaskSelection = read(py, parameters)?;
+    let held = tasks.hold()?;
+    let tasks = tasks.task_set(py, &held)?;
     let (report, raised) = border::run(py, &limits, true, |context| transfer(&learner, &tasks, folds, seed, context))?;
     if let Some(raised) = raised {
         return Err(raised);
@@ -167,34 +99,6 @@ pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
     let coefficients: Vec<_> = model.coefficients.iter().map(|of| of.clone().into_pyarray(py)).collect();
     parts.set_item("coefficients", PyList::new(py, coefficients)?)?;
     parts.set_item("groups", (0..groups).map(|group| model.group_name(group)).collect::<Vec<_>>())?;
-    parts.set_item("outputs", serde_json::to_string(&model.outputs).map_err(unclear)?)?;
-    parts.set_item("notes", model.notes.clone())?;
+    parts.set_item("outputs", serde_json::json!(model.outputs).to_string())?;
     Ok(true)
-}
-
-/// Fits probabilities on the tasks a model learnt from.
-pub fn calibrate(
-    py: Python<'_>,
-    model: &Model,
-    tables: &[Bound<'_, PyAny>],
-    targets: &Targets<'_>,
-    outputs: &str,
-    limits: &Limits,
-) -> PyResult<()> {
-    let held = hold(tables)?;
-    let tasks = task_set(&held, targets, outputs, None)?;
-    let mut copy = model.look(|any| any.get::<MultiTaskSelectionModel>().cloned());
-    let (done, raised) = border::run(py, limits, is_large(&tasks), |context| {
-        if let Some(model) = &mut copy {
-            model.calibrate(&tasks, context)?;
-        }
-        Ok(copy)
-    })?;
-    if let Some(raised) = raised {
-        return Err(raised);
-    }
-    if let Some(calibrated) = done {
-        model.replace(calibrated.into());
-    }
-    Ok(())
 }

@@ -1,12 +1,11 @@
 //! Sets of samples: kernels between them, and the classifier that makes one decision for each.
 
 use boulevard::any::AnyModel;
-use boulevard::data::Categories;
+use boulevard::data::Dataset;
 use boulevard::kernel::permanent::{Normalization, log_set_kernel, set_kernel_into};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel, SetMachine, SetSearch, Sets};
 use boulevard::observe::Context;
-use boulevard::svm::Learner;
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -14,17 +13,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Table, counts, table};
-use crate::border::{self, Limits};
-use crate::models::{Model, dataset};
-
-fn read<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("parameters: {error}")))
-}
-
-/// The model of sets in a model of any kind.
-fn sets_model(any: &AnyModel) -> Result<&MultiSampleModel> {
-    any.expect()
-}
+use crate::border;
+use crate::errors::read;
+use crate::models::{Model, ask};
+use crate::request::{Data, Limits};
 
 /// What there is to see of a classifier of sets.
 pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
@@ -40,8 +32,7 @@ pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
 
 /// Runs `work` and gives back what it made, or the exception that stopped it.
 fn run<T: Send>(py: Python<'_>, threads: usize, large: bool, work: impl FnOnce(&Context<'_>) -> Result<T> + Send) -> PyResult<T> {
-    let limits = Limits { threads, time: None, memory: None, progress: None };
-    let (value, raised) = border::run(py, &limits, large, work)?;
+    let (value, raised) = border::run(py, &Limits::threads(threads), large, work)?;
     raised.map_or(Ok(value), Err)
 }
 
@@ -70,8 +61,8 @@ pub fn symmetric_kernel<'py>(
     threads: usize,
     out: &Bound<'py, PyArray2<f64>>,
 ) -> PyResult<()> {
-    let kernel: Kernel = read(kernel)?;
-    let normalization: Normalization = read(&format!("\"{normalization}\""))?;
+    let kernel: Kernel = read(py, kernel)?;
+    let normalization: Normalization = read(py, &format!("\"{normalization}\""))?;
     let held = (Table::extract(a)?, b.map(Table::extract).transpose()?);
     let left = held.0.matrix()?;
     let right = held.1.as_ref().map(Table::matrix).transpose()?;
@@ -83,38 +74,6 @@ pub fn symmetric_kernel<'py>(
         return Ok(());
     }
     run(py, threads, true, |context| set_kernel_into(&kernel, &left, right.as_ref(), k, normalization, context, values))
-}
-
-/// Fits a classifier of sets; `groups` are codes of the groups that rows belong to.
-#[pyfunction]
-#[pyo3(signature = (parameters, x, y, names, groups, features, threads, max_time, memory, progress))]
-pub fn fit_sets<'py>(
-    py: Python<'py>,
-    parameters: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    names: Vec<String>,
-    groups: Option<&Bound<'py, PyAny>>,
-    features: Option<Vec<String>>,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<(Model, Option<PyErr>)> {
-    let held = Table::extract(x)?;
-    let mut data = dataset(py, &held, Some(y), Some(names), None)?;
-    (data.feature_names, data.groups) = (features, groups.map(categories).transpose()?);
-    let learner: MultiSample = read(parameters)?;
-    let limits = Limits { threads, time: max_time, memory, progress };
-    let (model, raised) = border::run(py, &limits, true, |context| learner.fit_in(&data, context).map(AnyModel::from))?;
-    Ok((Model::new(model), raised))
-}
-
-/// Groups from codes 0, 1, ...
-fn categories(codes: &Bound<'_, PyAny>) -> PyResult<Categories> {
-    let codes: Vec<u32> = counts(codes)?.into_iter().map(|code| code as u32).collect();
-    let names = (0..=codes.iter().copied().max().unwrap_or(0)).map(|code| code.to_string()).collect();
-    Categories::new(codes, names).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// One row of numbers per set (`decisions` or `probabilities`), or per member of a set (`contributions`).
@@ -133,13 +92,12 @@ pub fn judge_sets<'py>(
     let rows = if what == "contributions" { (0..sets.len()).map(|set| sets.size(set)).sum() } else { sets.len() };
     let values = run(py, threads, true, |context| {
         model.look(|any| {
-            let model = sets_model(any)?;
-            match what {
-                "decisions" => model.set_decisions(&matrix, &sets, context),
-                "probabilities" => model.set_probabilities(&matrix, &sets, context),
-                "contributions" => model.contributions(&matrix, &sets, context),
+            ask(any, &matrix, |model: &MultiSampleModel, x| match what {
+                "decisions" => model.set_decisions(x, &sets, context),
+                "probabilities" => model.set_probabilities(x, &sets, context),
+                "contributions" => model.contributions(x, &sets, context),
                 other => Err(Error::data(format!("sets have no `{other}`"))),
-            }
+            })
         })
     })?;
     let columns = values.len().checked_div(rows).unwrap_or(1);
@@ -151,7 +109,8 @@ pub fn judge_sets<'py>(
 pub fn sample_scores<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let held = Table::extract(x)?;
     let matrix = held.matrix()?;
-    let values = run(py, threads, false, |context| model.look(|any| sets_model(any)?.scores(&matrix, context)))?;
+    let values =
+        run(py, threads, false, |context| model.look(|any| ask(any, &matrix, |model: &MultiSampleModel, x| model.scores(x, context))))?;
     let columns = values.len().checked_div(matrix.rows()).unwrap_or(1);
     table(py, values, matrix.rows(), columns)
 }
@@ -159,7 +118,7 @@ pub fn sample_scores<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>,
 /// Expected number of samples per class until the posterior passes `confidence`.
 #[pyfunction]
 pub fn expected_samples<'py>(py: Python<'py>, model: &Model, confidence: f64) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let values = run(py, 1, false, |_| model.look(|any| sets_model(any)?.expected_samples(confidence)))?;
+    let values = run(py, 1, false, |_| model.look(|any| any.expect::<MultiSampleModel>()?.expected_samples(confidence)))?;
     Ok(values.into_pyarray(py))
 }
 
@@ -168,17 +127,21 @@ pub fn expected_samples<'py>(py: Python<'py>, model: &Model, confidence: f64) ->
 pub fn error_by_size<'py>(
     py: Python<'py>,
     model: &Model,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
+    data: Data<'py>,
     sizes: Vec<usize>,
     repeats: usize,
     seed: u64,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let names = model.look(|any| sets_model(any).map(|model| model.classes.clone())).map_err(|error| crate::errors::convert(py, error))?;
-    let held = Table::extract(x)?;
-    let data = dataset(py, &held, Some(y), Some(names), None)?;
-    let curve = run(py, threads, true, |context| model.look(|any| sets_model(any)?.error_by_size(&data, &sizes, repeats, seed, context)))?;
+    let held = data.hold()?;
+    let data = data.dataset(&held)?;
+    let curve = run(py, threads, true, |context| {
+        model.look(|any| {
+            ask(any, &data.x, |model: &MultiSampleModel, x| {
+                model.error_by_size(&Dataset { x: x.clone(), ..data.clone() }, &sizes, repeats, seed, context)
+            })
+        })
+    })?;
     let columns = PyDict::new(py);
     columns.set_item("size", curve.iter().map(|point| point.size).collect::<Vec<_>>())?;
     columns.set_item("error", curve.iter().map(|point| point.error).collect::<Vec<_>>())?;
@@ -187,47 +150,12 @@ pub fn error_by_size<'py>(
     Ok(columns)
 }
 
-/// Fits the probabilities of direct machines on the table the model learnt from.
-#[pyfunction]
-pub fn calibrate_sets<'py>(
-    py: Python<'py>,
-    model: &Model,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    groups: Option<&Bound<'py, PyAny>>,
-    threads: usize,
-) -> PyResult<()> {
-    let inner = model.look(|any| sets_model(any).cloned()).map_err(|error| crate::errors::convert(py, error))?;
-    let held = Table::extract(x)?;
-    let mut data = dataset(py, &held, Some(y), Some(inner.classes.clone()), None)?;
-    data.groups = groups.map(categories).transpose()?;
-    let mut fresh = inner;
-    let fresh = run(py, threads, true, |context| fresh.calibrate_in(&data, context).map(|()| fresh))?;
-    model.replace(AnyModel::MultiSample(fresh));
-    Ok(())
-}
-
 /// Cross-validation errors of a grid of C and gamma, folds over the original rows, as a dictionary of columns.
 #[pyfunction]
-#[pyo3(signature = (parameters, search, x, y, names, groups, threads, max_time, memory, progress))]
-pub fn search_sets<'py>(
-    py: Python<'py>,
-    parameters: &str,
-    search: &str,
-    x: &Bound<'py, PyAny>,
-    y: &Bound<'py, PyAny>,
-    names: Vec<String>,
-    groups: Option<&Bound<'py, PyAny>>,
-    threads: usize,
-    max_time: Option<f64>,
-    memory: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let held = Table::extract(x)?;
-    let mut data = dataset(py, &held, Some(y), Some(names), None)?;
-    data.groups = groups.map(categories).transpose()?;
-    let (learner, search): (MultiSample, SetSearch) = (read(parameters)?, read(search)?);
-    let limits = Limits { threads, time: max_time, memory, progress };
+pub fn search_sets<'py>(py: Python<'py>, parameters: &str, search: &str, data: Data<'py>, limits: Limits) -> PyResult<Bound<'py, PyDict>> {
+    let held = data.hold()?;
+    let data = data.dataset(&held)?;
+    let (learner, search): (MultiSample, SetSearch) = (read(py, parameters)?, read(py, search)?);
     let (points, raised) = border::run(py, &limits, true, |context| learner.search(&data, &search, context))?;
     if let Some(raised) = raised {
         return Err(raised);

@@ -102,9 +102,7 @@ def test_files_pickles_clones_and_sparse_tables(board, tmp_path, parameters):
         np.testing.assert_array_equal(other.decision_function(X), clf.decision_function(X))
         assert other.rules_ == clf.rules_
     np.testing.assert_array_equal(clone(clf).fit(sp.csr_matrix(X), y).decision_function(sp.csr_matrix(X)), clf.decision_function(X))
-    loaded = boulevard.load(tmp_path / "model").get_params()
-    given = clf.get_params()
-    assert {k: loaded[k] for k in given if k != "class_weight"} == {**{k: v for k, v in given.items() if k != "class_weight"}, "random_state": 0}
+    assert boulevard.load(tmp_path / "model").get_params() == clf.get_params()
     # float32 tables are read without a copy; the split points are the same numbers.
     single = X.astype(np.float32)
     np.testing.assert_array_equal(clf.predict(single.astype(np.float64)), clf.predict(single))

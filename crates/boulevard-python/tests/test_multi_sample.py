@@ -231,10 +231,7 @@ def test_files_and_pickles_bring_everything_back(gaussians, tmp_path):
     for again in (loaded, pickle.loads(pickle.dumps(clf))):
         np.testing.assert_array_equal(again.decision_function(new, groups=groups), clf.decision_function(new, groups=groups))
         assert again.classes_.tolist() == ["ship", "wave"] and again.n_support_sets_ == clf.n_support_sets_
-    ours, theirs = clf.get_params(), loaded.get_params()
-    for name in ("n_samples_per_decision", "method", "other_sizes", "multiclass", "priors", "C", "gamma", "kernel"):
-        assert ours[name] == theirs[name], name
-    assert theirs["class_weight"] == {"ship": 2.0, "wave": 1.0}
+    assert loaded.get_params() == clf.get_params()
     with pytest.raises(DataError, match="calibrate=True"):
         loaded.predict_proba(new, groups=groups)
     clf.predict_proba(new, groups=groups)

@@ -48,6 +48,9 @@ pub enum Error {
     /// Data that are well formed but cannot be learnt from.
     #[error("{0}")]
     Data(String),
+    /// Numbers so large that what is computed from them is no longer finite.
+    #[error("{0}")]
+    Overflow(String),
     /// A text file with a mistake in it.
     #[error("{}:{line}: {message}", path.display())]
     Parse {
@@ -96,6 +99,11 @@ impl Error {
     /// Shorthand for [`Error::Data`].
     pub fn data(message: impl Into<String>) -> Self {
         Self::Data(message.into())
+    }
+
+    /// Shorthand for [`Error::Overflow`].
+    pub fn overflow(message: impl Into<String>) -> Self {
+        Self::Overflow(message.into())
     }
 
     /// Shorthand for [`Error::File`].

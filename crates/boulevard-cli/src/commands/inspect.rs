@@ -2,19 +2,19 @@
 
 use anyhow::Result;
 use boulevard::methods::pareto::ParetoModel;
-use boulevard::svm::Model;
+use boulevard::svm::{Model, facts_text};
 
 use crate::Outcome;
 use crate::args::InspectArgs;
 use crate::model;
-use crate::report::{describe, front, print, print_json};
+use crate::report::{front, print, print_json};
 
 pub fn run(args: &InspectArgs) -> Result<Outcome> {
     let model = model::load(&args.model)?;
     if args.json {
         print_json(&model.to_json())?;
     } else {
-        let mut text = format!("{}\n{}", args.model.display(), describe::text(&model.facts()));
+        let mut text = format!("{}\n{}", args.model.display(), facts_text(&model.facts()));
         if let Some(model) = model.get::<ParetoModel>() {
             text.push_str(&format!("\n{}", front::table(model).text()));
         }

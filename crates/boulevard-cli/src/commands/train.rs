@@ -12,7 +12,7 @@ use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::AnyModel;
-use boulevard::svm::{Model, stop as stop_in_words};
+use boulevard::svm::{Model, facts_text, stop as stop_in_words};
 use boulevard::validation::loss;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::{decide, predict};
 use crate::progress::Watcher;
-use crate::report::{complain, describe, front, html, number, picture, print, print_json};
+use crate::report::{complain, front, html, number, picture, print, print_json};
 use crate::{columns, data, files, report};
 
 /// Training rows times support vectors up to which the training error is worth its time.
@@ -64,7 +64,7 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
         {
             text.push_str(&format!("labels: {line}\n"));
         }
-        text.push_str(&describe::text(&fitted.facts()));
+        text.push_str(&facts_text(&fitted.facts()));
         if let Some(model) = fitted.get::<ParetoModel>() {
             text.push_str(&format!("\n{}\n", front::table(model).text()));
         }

@@ -1,6 +1,5 @@
 //! What people and machines read: text tables, numbers, JSON, and HTML pages with pictures.
 
-pub mod describe;
 pub mod front;
 pub mod html;
 pub mod induce;

@@ -20,8 +20,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _progress
+from . import _core, _notes, _progress
 from ._limits import count_threads
+from ._request import Data, Limits, Tasks
 from ._typing import Parts, Table
 from .exceptions import DataError
 
@@ -104,6 +105,10 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     _valid_parameters: ClassVar[tuple[tuple[str, ...], set[Any]] | None] = None
     _kind: ClassVar[str]
     _target_kinds: ClassVar[str] = "biuf"
+    #: Whether probabilities are fitted on first use, so that the data must be kept until then.
+    _fits_probabilities: ClassVar[bool] = False
+    #: Attributes that files keep as they are, because the native part has them in another form.
+    _noted: ClassVar[tuple[str, ...]] = ()
     _native: _core.Model
     n_features_in_: int
     feature_names_in_: NDArray[Any]
@@ -111,6 +116,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     dual_gap_: float
     fit_time_: float
     fit_status_: int
+    scaling_: Parts
 
     # ------------------------------------------------------------ parameters
 
@@ -191,38 +197,27 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _run(
-        self,
-        parameters: Parts,
-        X: Any,
-        y: Any,
-        names: list[str] | None,
-        weights: Any,
-        original: tuple[Any, Any],
-        training: tuple[Any, ...] | None = None,
-    ) -> tuple[Parts, BaseException | None]:
+    def _run(self, parameters: Parts, data: Data | Tasks, original: tuple[Any, Any]) -> tuple[Parts, BaseException | None]:
         """Fits and stores the model and what all fits report; returns its parts and what stopped the fit.
 
-        ``training`` is what probabilities need; it is kept (references, no copies) where they are not there yet.
+        The data are kept (references, no copies) where the model has no probabilities yet and the class fits them when asked.
         """
         listener = self._listener(original)
         self.__dict__.pop("_training", None)
+        self.__dict__.pop("scaling_", None)
+        if "feature_names_in_" in self.__dict__:
+            data = data._replace(features=self._feature_names())
         try:
-            limits = (count_threads(self.n_jobs), self.max_time, self.memory_limit, listener)
-            model, raised = self._call(_to_json(parameters), X, y, names, weights, self._feature_names(), limits)
+            limits = Limits(count_threads(self.n_jobs), self.max_time, self.memory_limit, listener)
+            model, raised = _core.fit(self._kind, _to_json(parameters), data, limits)
         except DataError:
             self._read_again(*original, reset=True)
             raise
         parts = self._keep(model, listener)
-        if training is not None and not model.calibrated:
-            self._training = training
+        if self._fits_probabilities and not model.calibrated:
+            # A plain tuple, so that pickles need no class of ours.
+            self._training = tuple(data)
         return parts, raised
-
-    def _call(
-        self, parameters: str, X: Any, y: Any, names: list[str] | None, weights: Any, features: list[str] | None, limits: tuple[Any, ...]
-    ) -> tuple[_core.Model, BaseException | None]:
-        """The call itself; estimators with other columns than these override it."""
-        return _core.fit(self._kind, parameters, self._table(X), y, names, weights, features, *limits)
 
     def _feature_names(self) -> list[str] | None:
         return self.feature_names_in_.tolist() if "feature_names_in_" in self.__dict__ else None
@@ -317,7 +312,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         """Save the fitted model in boulevard's own format.
 
         The file holds plain arrays and a JSON header, no code: it is safe to load, and the command line and the Rust library read it
-        too. :func:`boulevard.load` reads it back.
+        too. :func:`boulevard.load` reads it back, with all parameters; only kernel functions and ``RandomState`` instances are lost.
 
         Parameters
         ----------
@@ -325,7 +320,18 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             The file to write; one that is there already is replaced in one step.
         """
         self._need_model()
-        self._native.save(os.fspath(path))
+        self._native.save(os.fspath(path), _notes.write(self))
+
+    def describe(self) -> str:
+        """Describe the fitted model in words, the same as ``boulevard inspect`` prints.
+
+        Returns
+        -------
+        text : str
+            A fact per line: what it is, its parameters, classes, support vectors and features, and how the fit went.
+        """
+        self._need_model()
+        return self._native.describe()
 
     @classmethod
     def _fits(cls, model: _core.Model) -> bool:
@@ -340,7 +346,9 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     @classmethod
     def _from_native(cls, model: _core.Model) -> Self:
         """An estimator around a model from a file."""
-        estimator = cls(**cls._constructor(json.loads(model.parameters)))
+        noted = _notes.Note(model).parameters
+        own = {name: noted[name] for name in cls._get_param_names() if name in noted}
+        estimator = cls(**{**cls._constructor(json.loads(model.parameters)), **own})
         estimator._adopt(model)
         return estimator
 
@@ -350,8 +358,17 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self.n_features_in_ = parts["features"]
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        if model.scaling is not None:
+            self.scaling_ = json.loads(model.scaling)
         self._prepare(model, parts)
+        self._recall(_notes.Note(model).attributes)
         self._take(parts)
+
+    def _recall(self, attributes: Parts) -> None:
+        """Sets attributes to what the file's note says."""
+        for name in self._noted:
+            if name in attributes:
+                setattr(self, name, attributes[name])
 
     def _prepare(self, model: _core.Model, parts: Parts) -> None:
         """Sets what ``fit`` sets before there is a model: classes, shapes."""

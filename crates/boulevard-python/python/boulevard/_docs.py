@@ -99,6 +99,9 @@ fit_status_ : int
     0 converged, 1 iteration limit (or no further progress), 2 time limit, 3 interrupted.
 fit_time_ : float
     Seconds.
+scaling_ : dict
+    How columns are scaled before the model sees them; only of models from files that say so. Everything that speaks of columns then
+    speaks of scaled ones: support vectors, coefficients, rules.
 n_features_in_ : int
     Number of features seen during ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)

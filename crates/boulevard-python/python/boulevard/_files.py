@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
+from ._notes import Note
 from .exceptions import FileFormatError
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : estimator instance
-        A fitted estimator of the class that fits the file; class labels are numbers (or truth values) if all names are.
+        A fitted estimator of the class that fits the file. One that Python saved has all its parameters and labels again; in other files
+        class labels are numbers (or truth values) if all names are. A model that scales its columns first (``boulevard train --scale``)
+        takes tables as they are; its ``scaling_`` says how, and its support vectors, coefficients and rules are those of scaled columns.
 
     Examples
     --------
@@ -52,9 +55,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     model = _core.Model.load(os.fspath(path))
     try:
-        for cls in _CLASSES.get(model.kind, ()):
-            if cls._fits(model):
-                return cls._from_native(model)
+        classes = [cls for cls in _CLASSES.get(model.kind, ()) if cls._fits(model)]
+        # The class that saved it, if one of ours did: several may fit.
+        saved_by = Note(model).estimator
+        for cls in sorted(classes, key=lambda cls: cls.__name__ != saved_by):
+            return cls._from_native(model)
         raise FileFormatError(f"models of kind {model.kind!r} cannot be used from Python yet")
     except FileFormatError as error:
         raise FileFormatError(f"{os.fspath(path)}: {error}") from None

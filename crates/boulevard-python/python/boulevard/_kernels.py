@@ -1,23 +1,19 @@
-"""The kernels that have a name: one catalogue for all estimators and for files."""
+"""The kernels that have a name: the native part's catalogue, for all estimators and for files."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from . import _core
 from .exceptions import FileFormatError, ParameterError
 
-#: Every kernel with the parameters it has, and what these are in a list of base kernels or between sets where nothing is given.
-#: There a polynomial's gamma is 1, ``(x.z + coef0)^degree``; estimators have parameters with defaults of their own.
+#: The parameters of every kernel, with their defaults in a list of base kernels or between sets; estimators have defaults of their own.
 CATALOGUE: dict[str, dict[str, Any]] = {
-    "linear": {},
-    "poly": {"degree": 3, "gamma": 1.0, "coef0": 0.0},
-    "rbf": {"gamma": "scale"},
-    "sigmoid": {"gamma": "scale", "coef0": 0.0},
-    "laplacian": {"gamma": "scale"},
-    "epanechnikov": {"gamma": "scale", "degree": 1},
-    "multiquadric": {"gamma": "scale", "coef0": 1.0},
-    "inverse_multiquadric": {"gamma": "scale", "coef0": 1.0},
-    "chi_squared": {"gamma": 1.0},
+    kernel["name"]: dict(kernel["parameters"]) for kernel in json.loads(_core.kernels()) if kernel["name"] != "precomputed"
 }
+# Base kernels of these kinds are taken as they are written, (x.z + coef0)^degree: no factor that follows the data.
+for _name in ("poly", "chi_squared"):
+    CATALOGUE[_name]["gamma"] = 1.0
 #: What ``kernel`` may be, functions apart.
 KERNELS = {*CATALOGUE, "precomputed"}
 

@@ -3,8 +3,6 @@
 Each is also of the built-in kind that scikit-learn users expect: everything about input is a ``ValueError``.
 """
 
-import re
-
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 __all__ = [
@@ -18,6 +16,7 @@ __all__ = [
     "NotFittedError",
     "ParameterError",
     "ShapeError",
+    "TooLargeError",
 ]
 
 
@@ -32,24 +31,27 @@ class ParameterError(BoulevardError, ValueError):
     ----------
     name : str or None
         The parameter, where the complaint is about a single one.
+    owner : str or None
+        What it is a parameter of.
+    allowed : str or None
+        What would be accepted, in words.
+    found : str or None
+        What was given, as text.
     """
 
-    def __init__(self, message: str = "", name: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", name: str | None = None, *, owner: str | None = None, allowed: str | None = None, found: str | None = None
+    ) -> None:
         super().__init__(message)
-        if name is None:
-            # The one place that reads it out of the sentence; everybody else asks the attribute.
-            found = re.search(r"parameter `(\w+)`", message)
-            name = found.group(1) if found else None
-        self.name = name
+        self.name, self.owner, self.allowed, self.found = name, owner, allowed, found
 
 
 class DataError(BoulevardError, ValueError):
     """Data that are well formed but cannot be learnt from."""
 
-    @property
-    def is_overflow(self) -> bool:
-        """Whether numbers were too large to be computed with."""
-        return "overflow" in str(self)
+
+class TooLargeError(DataError):
+    """Numbers so large that what is computed from them is no longer finite."""
 
 
 class NotFiniteError(DataError):

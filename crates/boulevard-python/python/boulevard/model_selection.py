@@ -11,6 +11,7 @@ from . import _core
 from ._base import warn
 from ._classes import class_names, read_weights
 from ._limits import count_threads, seed_of
+from ._request import Data, Limits
 from ._typing import Grid, Parts, RandomState, TableLike
 from .exceptions import DataError
 from .methods._multi_sample_search import set_scorer, tune_sets
@@ -124,7 +125,7 @@ def tune(
     grid = {"C": [estimator.C] if C is None else C, "gamma": gamma, "epsilon": epsilon}
     search: Parts = {name.lower(): [] if values is None else [float(value) for value in values] for name, values in grid.items()}
     search.update(folds=int(cv), seed=seed_of(random_state), score=scoring, refit=False)
-    table = _search(estimator, X, y, sample_weight, search, (count_threads(n_jobs), max_time, estimator.memory_limit, None))
+    table = _search(estimator, X, y, sample_weight, search, Limits(count_threads(n_jobs), max_time, estimator.memory_limit))
     best = table["best"]
     chosen = {name: table[name][best] for name, values in grid.items() if values is not None}
     fitted = None
@@ -136,7 +137,7 @@ def tune(
     return TuneResult(columns, chosen, table["mean"][best], fitted, table["score"], larger_is_better=table["larger_is_better"])
 
 
-def _search(estimator: SVC | SVR, X: Any, y: Any, sample_weight: Any, search: Parts, limits: tuple[Any, ...]) -> Parts:
+def _search(estimator: SVC | SVR, X: Any, y: Any, sample_weight: Any, search: Parts, limits: Limits) -> Parts:
     """The points of the grid with their scores."""
     work = estimator.__class__(**estimator.get_params())
     work._check_parameters()
@@ -152,9 +153,8 @@ def _search(estimator: SVC | SVR, X: Any, y: Any, sample_weight: Any, search: Pa
     else:
         target, parameters = read_numbers(y), work._learner()
     parameters.update(kernel=work._kernel(), solver=work._solver())
-    table, _, raised = _core.grid_search(
-        work._kind, json.dumps(parameters), json.dumps(search), work._table(X), target, names, weights, *limits
-    )
+    data = Data(work._table(X), target, names, weights)
+    table, _, raised = _core.grid_search(work._kind, json.dumps(parameters), json.dumps(search), data, limits)
     if raised is not None:
         raise raised
     if table["best"] is None:

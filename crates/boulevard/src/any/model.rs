@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::data::{Dataset, Scaler, Sets, Target};
+use super::ScaledModel;
+use crate::data::{Dataset, Matrix, Scaler, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
 use crate::svm::{self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, Model, Rows};
@@ -206,6 +207,24 @@ impl AnyModel {
     /// The model behind the scaler, or the model itself.
     pub fn inner(&self) -> &Self {
         if let Self::Scaled(scaled) = self { &scaled.model } else { self }
+    }
+
+    /// What happens to every column first, if anything does.
+    pub fn scaler(&self) -> Option<&Scaler> {
+        if let Self::Scaled(scaled) = self { Some(&scaled.scaler) } else { None }
+    }
+
+    /// The table as [`AnyModel::inner`] wants it, for questions that only it can answer; none where that is the table itself.
+    pub fn prepare(&self, x: &Matrix<'_>) -> Result<Option<Matrix<'static>>> {
+        self.scaler().map(|scaler| scaler.table(x)).transpose()
+    }
+
+    /// Another model of the same columns, behind the same scaler if there is one.
+    pub fn with_inner(&self, model: Self) -> Result<Self> {
+        Ok(match self.scaler() {
+            Some(scaler) => ScaledModel::new(scaler.clone(), model)?.into(),
+            None => model,
+        })
     }
 
     /// Whether it wants kernel values instead of features.

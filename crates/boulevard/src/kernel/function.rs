@@ -379,7 +379,7 @@ fn scale_rule(x: &Matrix<'_>, weights: Option<&[f64]>) -> Result<f64> {
     }
     variance /= count;
     if !variance.is_finite() {
-        return Err(Error::data("the values of X are so large that their variance overflows: scale them first"));
+        return Err(Error::overflow("the values of X are so large that their variance overflows: scale them first"));
     }
     Ok(if variance > 0.0 { 1.0 / (x.columns() as f64 * variance) } else { 1.0 })
 }

@@ -49,7 +49,7 @@ impl Stored for MultiSampleModel {
         arrays.put_f64("priors".into(), vec![self.priors.len()], &self.priors);
         arrays.put_f64("rates".into(), vec![self.rates.len()], &self.rates);
         arrays.put_f64("separation".into(), vec![self.separation.len()], &self.separation);
-        arrays.put_bytes("single".into(), native::to_bytes(&*self.single)?);
+        arrays.put_bytes("single".into(), native::to_bytes(&*self.single, None)?);
         let machines = self.machines.iter().enumerate().map(|(place, machine)| {
             let name = |part: &str| format!("machine{place}.{part}");
             let per_output = machine.len();

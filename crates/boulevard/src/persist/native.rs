@@ -1,10 +1,12 @@
 //! The native format: a safetensors container with flat arrays, and one JSON text in its metadata.
 //!
 //! ```text
-//! {"format":"boulevard model","version":1,"kind":"svc","model":{parameters, classes, layout, names, report, ...},"sha256":"..."}
+//! {"format":"boulevard model","version":1,"kind":"svc","model":{parameters, classes, layout, names, report, ...},"note":"...","sha256":"..."}
 //! ```
 //! The checksum covers the JSON before it and the name, type, shape and bytes of every array, so that any flipped bit that could change
 //! a number is found. It guards against damage, not against forgery. Any safetensors reader can look at the arrays.
+//!
+//! The note is a text of whoever saved the model, for themselves: nothing here reads it, and without one the entry is absent.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -46,6 +48,8 @@ struct Head {
     format: String,
     version: u32,
     kind: String,
+    #[serde(default)]
+    note: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -54,18 +58,26 @@ struct Header<R> {
     version: u32,
     kind: String,
     model: R,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 /// The whole file of one model.
-pub(super) fn to_bytes<M: Stored>(model: &M) -> Result<Vec<u8>> {
+pub(super) fn to_bytes<M: Stored>(model: &M, note: Option<&str>) -> Result<Vec<u8>> {
     let mut arrays = ArrayWriter::default();
-    let header = Header { format: FORMAT.into(), version: FORMAT_VERSION, kind: M::KIND.into(), model: model.store(&mut arrays)? };
+    let header = header(model, note, &mut arrays)?;
     let cannot = |why: &dyn std::fmt::Display| Error::data(format!("the model cannot be saved: {why}"));
     let mut json = serde_json::to_string(&header).map_err(|error| cannot(&error))?;
     // JSON has no NaN and no infinity: better no file than one that cannot be read.
     serde_json::from_str::<Header<M::Record>>(&json).map_err(|error| cannot(&format!("a parameter is not finite ({error})")))?;
     json.pop();
     pack(json, arrays)
+}
+
+/// What a model's file says besides its arrays, which it puts into `arrays`.
+fn header<M: Stored>(model: &M, note: Option<&str>, arrays: &mut ArrayWriter) -> Result<Header<M::Record>> {
+    let (kind, note) = (M::KIND.into(), note.map(str::to_owned));
+    Ok(Header { format: FORMAT.into(), version: FORMAT_VERSION, kind, model: model.store(arrays)?, note })
 }
 
 /// The container around a header (without its closing brace) and arrays.
@@ -88,6 +100,7 @@ pub(super) struct Opened<'a> {
     json: String,
     arrays: ArrayReader<'a>,
     pub(super) kind: String,
+    pub(super) note: Option<String>,
 }
 
 /// Checks everything that does not depend on the kind of model.
@@ -117,7 +130,7 @@ pub(super) fn open(bytes: &[u8]) -> Result<Opened<'_>> {
     if digest != stored {
         return Err(Error::data("the file is damaged: its checksum does not match its contents"));
     }
-    Ok(Opened { json: format!("{covered}}}"), arrays: ArrayReader::new(tensors), kind: head.kind })
+    Ok(Opened { json: format!("{covered}}}"), arrays: ArrayReader::new(tensors), kind: head.kind, note: head.note })
 }
 
 impl Opened<'_> {
@@ -206,8 +219,7 @@ pub(super) mod tests_only {
     /// A model's file with other arrays.
     pub(in super::super) fn with_arrays<M: Stored>(model: &M, change: &dyn Fn(&mut ArrayWriter)) -> Vec<u8> {
         let mut arrays = ArrayWriter::default();
-        let header =
-            Header { format: FORMAT.into(), version: FORMAT_VERSION, kind: M::KIND.into(), model: model.store(&mut arrays).unwrap() };
+        let header = header(model, None, &mut arrays).unwrap();
         change(&mut arrays);
         let mut json = serde_json::to_string(&header).unwrap();
         json.pop();

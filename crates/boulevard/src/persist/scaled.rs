@@ -66,6 +66,6 @@ mod tests {
         assert!(ScaledModel::new(scaler.clone(), once.clone()).is_err());
         // A file made by hand is refused as well.
         let twice = ScaledModel { scaler, feature_names: None, model: Box::new(once) };
-        assert!(AnyModel::from_bytes(&native::to_bytes(&twice).unwrap()).unwrap_err().to_string().contains("inside a scaled model"));
+        assert!(AnyModel::from_bytes(&native::to_bytes(&twice, None).unwrap()).unwrap_err().to_string().contains("inside a scaled model"));
     }
 }

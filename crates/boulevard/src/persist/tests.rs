@@ -275,3 +275,26 @@ fn custom_kernels_cannot_be_saved() {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }
+
+#[test]
+fn notes_travel_with_the_model_and_change_nothing_else() {
+    let model = AnyModel::from(small());
+    let plain = model.to_bytes().unwrap();
+    assert_eq!(model.to_bytes_with_note(None).unwrap(), plain);
+    assert_eq!(AnyModel::from_bytes_with_note(&plain).unwrap(), (model.clone(), None));
+    for note in ["", "{\"C\": 1}", "with \"quotes\", \n and \u{e9}", ",\"sha256\":\"0\"}"] {
+        let bytes = model.to_bytes_with_note(Some(note)).unwrap();
+        assert_eq!(AnyModel::from_bytes_with_note(&bytes).unwrap(), (model.clone(), Some(note.to_owned())));
+        assert_eq!(AnyModel::from_bytes(&bytes).unwrap(), model);
+        // The checksum covers it.
+        let place = bytes.windows(4).position(|part| part == b"note").unwrap();
+        let mut damaged = bytes.clone();
+        damaged[place + 9] ^= 1;
+        assert!(AnyModel::from_bytes(&damaged).is_err());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m");
+    model.save_with_note(&path, Some("kept")).unwrap();
+    assert_eq!(AnyModel::load_with_note(&path).unwrap(), (model.clone(), Some("kept".to_owned())));
+    assert_eq!(SvcModel::load(&path).unwrap(), small_with_the_time_of(&path));
+}

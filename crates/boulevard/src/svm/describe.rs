@@ -12,6 +12,12 @@ pub(crate) fn details<const N: usize>(values: [(&str, Value); N]) -> Map<String,
     values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+/// Facts as text, one per line, values under each other.
+pub fn facts_text(facts: &[Fact]) -> String {
+    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    facts.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+}
+
 /// Their number and names.
 pub(crate) fn classes(names: &[String]) -> Fact {
     ("classes", format!("{}: {}", names.len(), listed(names)))

@@ -14,8 +14,8 @@ use crate::simd::Real;
 use crate::solver::SMALL;
 use crate::words::share;
 
-/// Samples judged at once; bounds the work space.
-const CHUNK: usize = 16_384;
+/// Samples judged at once; bounds the work space. Callers that judge a table in parts keep to it: then the parts are those of one call.
+pub const ROWS_AT_ONCE: usize = 16_384;
 /// Prediction runs in single precision when its rounding is at most this share of the tolerance the model was solved to.
 const SINGLE_SHARE: f64 = 0.1;
 
@@ -96,9 +96,9 @@ impl KernelMachine {
     /// All outputs for all rows of `x`, row-major.
     pub fn evaluate(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
         let mut values = Vec::with_capacity(x.rows() * self.outputs());
-        for first in (0..x.rows()).step_by(CHUNK) {
-            let all = first == 0 && x.rows() <= CHUNK;
-            let rows: Vec<usize> = if all { Vec::new() } else { (first..(first + CHUNK).min(x.rows())).collect() };
+        for first in (0..x.rows()).step_by(ROWS_AT_ONCE) {
+            let all = first == 0 && x.rows() <= ROWS_AT_ONCE;
+            let rows: Vec<usize> = if all { Vec::new() } else { (first..(first + ROWS_AT_ONCE).min(x.rows())).collect() };
             let part = if all { None } else { Some(x.select(&rows)) };
             values.extend(self.evaluate_chunk(part.as_ref().unwrap_or(x), context)?);
         }

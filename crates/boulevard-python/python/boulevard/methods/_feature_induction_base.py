@@ -12,9 +12,10 @@ from sklearn.utils.validation import _check_feature_names_in
 
 from .. import _core
 from .._base import fitting
-from .._classes import ClassesMixin, ProbabilityMixin, class_names, read_weights
+from .._classes import ClassesMixin, class_names, given_weights, read_weights
 from .._docs import document
 from .._limits import SHARED_LIMITS, seed_of
+from .._request import Data
 from .._typing import Floats, Parts, TableLike
 from ..svm._kernel_machine import HUGE
 
@@ -74,6 +75,20 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
             "seed": seed_of(self.random_state),
         }
 
+    @classmethod
+    def _constructor(cls, given: Parts) -> Parts:
+        count, depth = given["n_induced"], given["max_depth"]
+        same = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset"
+        return {
+            **{name: given[name] for name in same.split()},
+            "C": given["c"],
+            "n_induced": count if count == "auto" else count["exactly"],
+            "max_depth": {"auto": "auto", "unlimited": None}[depth] if isinstance(depth, str) else depth["at_most"],
+            "class_weight": given_weights(given["class_weight"]),
+            "tol": given["tolerance"],
+            "random_state": given["seed"],
+        }
+
     @fitting
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine and its rules.
@@ -94,15 +109,14 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
         weights = read_weights(sample_weight, X)
         self._check_classes_left(codes, weights)
         self.class_weight_, class_weight = self._class_weights(labels, weights)
-        training = (X, codes, weights) if isinstance(self, ProbabilityMixin) else None
-        parts, raised = self._run(self._learner(class_weight), X, codes, class_names(self.classes_), weights, original, training)
+        parts, raised = self._run(self._learner(class_weight), Data(self._table(X), codes, class_names(self.classes_), weights), original)
         self._take(parts)
         self._end(parts, raised)
         return self
 
     def _prepare(self, model: _core.Model, parts: Parts) -> None:
         super()._prepare(model, parts)
-        self.class_weight_ = self._given_factors()
+        self.class_weight_ = self._given_factors(model)
 
     def _take(self, parts: Parts) -> None:
         details = json.loads(parts["details"])

@@ -11,6 +11,7 @@ from sklearn.metrics._scorer import _Scorer
 from .. import _core
 from .._classes import class_names
 from .._limits import count_threads, seed_of
+from .._request import Data, Limits
 from .._typing import Grid, RandomState, TablesLike
 from ._multi_sample_sets import labels_of_sets, read_sets, weights_of_sets
 from .multi_sample import MultiSampleClassifier
@@ -96,10 +97,9 @@ def tune_sets(
         "folds": int(cv),
         "seed": seed_of(random_state),
     }
-    limits = (count_threads(n_jobs), max_time, work.memory_limit, None)
-    found = _core.search_sets(
-        json.dumps(parameters), json.dumps(search), work._table(table), classes, class_names(work.classes_), codes, *limits
-    )
+    data = Data(work._table(table), classes, class_names(work.classes_), groups=codes)
+    limits = Limits(count_threads(n_jobs), max_time, work.memory_limit)
+    found = _core.search_sets(json.dumps(parameters), json.dumps(search), data, limits)
     errors, c = np.array(found["error"]), np.array(found["C"])
     width = np.array([np.nan if value is None else value for value in found["gamma"]])
     best = np.lexsort((width, c, errors))[0]

@@ -16,7 +16,8 @@ from .._base import NativeEstimator, aligned, fitting, warn
 from .._docs import document
 from .._kernels import describe_base_kernel
 from .._limits import SHARED_LIMITS
-from .._typing import Floats, Parts, Table, TablesLike, Targets
+from .._request import Tasks
+from .._typing import Floats, Parts, TablesLike
 
 #: Base kernels where none are given: a line, two curves, a bump.
 DEFAULT_KERNELS: list[tuple[str, dict[str, Any]]] = [
@@ -120,7 +121,7 @@ class SelectingEstimator(NativeEstimator):
 
     # ------------------------------------------------------------ input
 
-    def _read_tasks(self, X: Any, y: Any) -> tuple[list[Table], Targets, str]:
+    def _read_tasks(self, X: Any, y: Any) -> Tasks:
         """Tables, targets and outputs for the native part."""
         if is_tasks(X):
             return self._task_tables(X, y)
@@ -134,9 +135,9 @@ class SelectingEstimator(NativeEstimator):
         else:
             X, y = self._read(X, y, reset=True, needs_y=True)
             targets, outputs = self._one_target(column_or_1d(y, warn=True))
-        return [self._table(X)], [(0, y) for y in targets], json.dumps(outputs)
+        return Tasks([self._table(X)], [(0, y) for y in targets], json.dumps(outputs))
 
-    def _task_tables(self, X: Any, y: Any) -> tuple[list[Table], Targets, str]:
+    def _task_tables(self, X: Any, y: Any) -> Tasks:
         if not isinstance(y, list | tuple) or len(y) != len(X):
             found = len(y) if isinstance(y, list | tuple) else type(y).__name__
             raise ValueError(f"X is a list of {len(X)} tables, so y must be a list of {len(X)} targets, got {found}")
@@ -154,7 +155,7 @@ class SelectingEstimator(NativeEstimator):
             tables.append(self._table(x if sp.issparse(x) else aligned(x)))
             columns.append(target)
         targets, outputs = self._task_targets(columns)
-        return tables, list(enumerate(targets)), json.dumps(outputs)
+        return Tasks(tables, list(enumerate(targets)), json.dumps(outputs))
 
     # ------------------------------------------------------------ fitting
 
@@ -189,18 +190,12 @@ class SelectingEstimator(NativeEstimator):
         self._check_parameters()
         parameters = self._learner()
         tasks = self._read_tasks(X, y)
-        parts, raised = self._run(parameters, tasks, None, None, None, (X, y), tasks)
+        parts, raised = self._run(parameters, tasks, (X, y))
         self._take(parts)
-        for note in parts["notes"]:
+        for note in self._native.notes:
             warn(note, UserWarning)
         self._end(parts, raised)
         return self
-
-    def _call(
-        self, parameters: str, X: Any, y: Any, names: list[str] | None, weights: Any, features: list[str] | None, limits: tuple[Any, ...]
-    ) -> tuple[_core.Model, BaseException | None]:
-        tables, targets, outputs = X
-        return _core.fit_selection(parameters, tables, targets, outputs, features, *limits)
 
     def _read_again(self, X: Any, y: Any = None, *, reset: bool) -> None:
         if not is_tasks(X):

@@ -10,7 +10,8 @@ from sklearn.utils import Bunch
 
 from .. import _core
 from .._limits import count_threads
-from .._typing import Grid, Parts, Table, TablesLike, Targets
+from .._request import Limits, Tasks
+from .._typing import Grid, Parts, TablesLike
 from .multitask_selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor
 
 __all__ = ["selection_path", "selection_search", "transfer_report"]
@@ -18,15 +19,13 @@ __all__ = ["selection_path", "selection_search", "transfer_report"]
 _Estimator: TypeAlias = MultiTaskSelectionClassifier | MultiTaskSelectionRegressor
 
 
-def _prepare(estimator: _Estimator, X: Any, y: Any) -> tuple[str, list[Table], Targets, str, list[str] | None]:
-    """Parameters, tables, targets, outputs and names of features."""
+def _prepare(estimator: _Estimator, X: Any, y: Any) -> tuple[str, Tasks, Limits]:
+    """Parameters, tasks and limits."""
     estimator._check_parameters()
-    tables, targets, outputs = estimator._read_tasks(X, y)
-    return json.dumps(estimator._learner()), tables, targets, outputs, estimator._feature_names()
-
-
-def _limits(estimator: _Estimator) -> tuple[Any, ...]:
-    return count_threads(estimator.n_jobs), estimator.max_time, estimator.memory_limit, estimator._listener((None, None))
+    tasks = estimator._read_tasks(X, y)._replace(features=estimator._feature_names())
+    listener = estimator._listener((None, None))
+    limits = Limits(count_threads(estimator.n_jobs), estimator.max_time, estimator.memory_limit, listener)
+    return json.dumps(estimator._learner()), tasks, limits
 
 
 def _ln(rhos: Grid, ln_rhos: Grid) -> list[float]:
@@ -80,7 +79,8 @@ def selection_path(estimator: _Estimator, X: TablesLike, y: Any, *, rhos: Grid =
     if rhos is None and ln_rhos is None:
         rhos = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6]
     values = _ln(rhos, ln_rhos)
-    models = _core.selection_path(*_prepare(estimator, X, y), values, *_limits(estimator))
+    parameters, tasks, limits = _prepare(estimator, X, y)
+    models = _core.selection_path(parameters, tasks, values, limits)
     estimators = [_fitted_like(estimator, model, value) for model, value in zip(models, values, strict=True)]
     return Bunch(
         rho=np.exp(values),
@@ -134,8 +134,8 @@ def selection_search(
         rhos = [1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6]
     search: Parts = {"ln_rho": _ln(rhos, ln_rhos), "folds": int(cv), "repeats": int(n_repeats), "seed": int(random_state)}
     search["c"] = [float(c) for c in ([1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10] if cs is None else cs)]
-    parameters, tables, targets, outputs, names = _prepare(estimator, X, y)
-    grid, model = _core.selection_search(parameters, json.dumps(search), tables, targets, outputs, names, *_limits(estimator))
+    parameters, tasks, limits = _prepare(estimator, X, y)
+    grid, model = _core.selection_search(parameters, json.dumps(search), tasks, limits)
     best = grid["best"]
     fitted = _fitted_like(estimator, model, grid["ln_rho"][best]).set_params(c=grid["c"][best])
     return Bunch(
@@ -168,4 +168,5 @@ def transfer_report(estimator: _Estimator, X: TablesLike, y: Any, *, cv: int = 5
     report : Bunch
         ``tasks`` (names), ``alone`` and ``together`` (share of wrong decisions, or mean squared error), ``rows``.
     """
-    return Bunch(**_core.selection_transfer(*_prepare(estimator, X, y), int(cv), int(random_state), *_limits(estimator)))
+    parameters, tasks, limits = _prepare(estimator, X, y)
+    return Bunch(**_core.selection_transfer(parameters, tasks, int(cv), int(random_state), limits))

@@ -18,6 +18,7 @@ from .._classes import ProbabilityMixin, class_names, read_weights
 from .._docs import document
 from .._files import loads
 from .._limits import SHARED_LIMITS, plain, seed_of
+from .._request import Data
 from .._typing import ClassWeight, Floats, Parts, RandomState, TableLike
 from ..svm._kernel_machine import steps_of
 from ._boosted_rounds import BoostedRound, rounds_of
@@ -129,6 +130,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
     """
 
     _kind = "boosted"
+    _noted = ("classes_", "_label_dtype", "_label_sparse")
     _target_kinds = "biufU"
     _parameter_constraints = {
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -259,7 +261,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         if parts["target"] == "labels":
             self.classes_, self.label_names_ = np.arange(len(names)), names
             self._label_dtype, self._label_sparse = np.dtype(int), False
-        if isinstance(self.class_weight, dict):
+        if isinstance(self.class_weight, dict) and isinstance(self.class_weight.get("given"), list):
             known = dict(zip(names, self.classes_.tolist(), strict=True))
             self.class_weight = {known[name]: factor for name, factor in self.class_weight["given"]}
 
@@ -315,7 +317,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         weights = read_weights(sample_weight, X)
         if target.ndim == 1:
             self._check_classes_left(target, weights)
-        parts, raised = self._run(self._learner(names), X, target, names, weights, original, (X, target, weights))
+        parts, raised = self._run(self._learner(names), Data(self._table(X), target, names, weights), original)
         self._take(parts)
         self._end(parts, raised)
         return self

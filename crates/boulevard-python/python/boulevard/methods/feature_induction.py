@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import _core
-from .._classes import ProbabilityMixin, given_weights
+from .._classes import ProbabilityMixin
 from .._docs import document
 from .._files import loads
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
@@ -151,19 +151,8 @@ class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEsti
 
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
-        count, depth = given["n_induced"], given["max_depth"]
-        same = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset calibrate"
-        return {
-            **kernel_parameters(given["kernel"]),
-            **{name: given[name] for name in same.split()},
-            "C": given["c"],
-            "n_induced": count if count == "auto" else count["exactly"],
-            "max_depth": {"auto": "auto", "unlimited": None}[depth] if isinstance(depth, str) else depth["at_most"],
-            "class_weight": given_weights(given["class_weight"]),
-            "kernel_C": given["kernel_c"],
-            "tol": given["tolerance"],
-            "random_state": given["seed"],
-        }
+        own = {**kernel_parameters(given["kernel"]), "kernel_C": given["kernel_c"], "calibrate": given["calibrate"]}
+        return {**super()._constructor(given), **own}
 
     def _take(self, parts: Parts) -> None:
         super()._take(parts)
@@ -235,6 +224,7 @@ class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEsti
         return list(explained[0]) if one else explained
 
 
+@loads("feature_induction")
 @document
 class FeatureInducer(InducingEstimator):
     """Original columns with induced rules beside them, for any pipeline.

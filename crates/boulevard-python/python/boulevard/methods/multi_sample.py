@@ -17,6 +17,7 @@ from .._docs import document
 from .._files import loads
 from .._kernels import KERNELS
 from .._limits import count_threads, seed_of
+from .._request import Data
 from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, TablesLike
 from ..exceptions import DataError
 from ..svm._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS
@@ -255,14 +256,9 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         table, labels = self._read_training(rows, labels)
         labels, classes = self._encode(labels, original)
         self.class_weight_, class_weight = self._class_weights(labels, None)
-        # The groups take the place of the weights, which the method has none of.
-        self._fit_machine(self._learner(class_weight), table, classes, class_names(self.classes_), codes, original, (table, classes, codes))
+        data = Data(self._table(table), classes, class_names(self.classes_), groups=codes)
+        self._fit_machine(self._learner(class_weight), data, original)
         return self
-
-    def _call(
-        self, parameters: str, X: Any, y: Any, names: list[str] | None, weights: Any, features: list[str] | None, limits: tuple[Any, ...]
-    ) -> tuple[_core.Model, BaseException | None]:
-        return _core.fit_sets(parameters, self._table(X), y, names or [], weights, features, *limits)
 
     def _take(self, parts: Parts) -> None:
         self.priors_ = parts["priors"]
@@ -343,9 +339,6 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         """
         return np.log(self.predict_proba(X, groups=groups))
 
-    def _calibrate(self, X: Any, codes: Any, weights: Any) -> None:
-        _core.calibrate_sets(self._native, self._table(X), codes, weights, count_threads(self.n_jobs))
-
     def score(self, X: TablesLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
         """Share of sets whose label is predicted rightly.
 
@@ -422,8 +415,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         if not known.all():
             raise DataError(f"label {labels[~known][0]!r} was not seen in training")
         sizes = [int(size) for size in sizes]
-        threads = count_threads(self.n_jobs)
-        curve = _core.error_by_size(self._native, table, codes.astype(np.int64), sizes, int(n_repeats), seed_of(random_state), threads)
+        data, threads = Data(table, codes.astype(np.int64), self._native.classes), count_threads(self.n_jobs)
+        curve = _core.error_by_size(self._native, data, sizes, int(n_repeats), seed_of(random_state), threads)
         return {name: np.array(column) for name, column in curve.items()}
 
     coef_ = _absent("coef_", "sets have no weights of features")

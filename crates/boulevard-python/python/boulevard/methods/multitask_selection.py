@@ -14,7 +14,8 @@ from .. import _core
 from .._classes import ProbabilityMixin, class_names, labels_of
 from .._docs import document
 from .._files import loads
-from .._limits import count_threads, seed_of
+from .._limits import seed_of
+from .._request import Tasks
 from .._typing import Floats, Labels, Parts, RandomState, TablesLike
 from ._multitask_selection_base import SELECTION_LIMITS, SelectingEstimator, is_tasks
 
@@ -72,6 +73,7 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
 
     _parameter_constraints = {k: v for k, v in SELECTION_LIMITS.items() if k not in ("epsilon", "margin_prior")}
     _target_kinds = "biufU"
+    _request = Tasks
 
     def __init__(
         self,
@@ -266,9 +268,6 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
         """
         probabilities = self.predict_proba(X, task)
         return [np.log(p) for p in probabilities] if isinstance(probabilities, list) else np.log(probabilities)
-
-    def _calibrate(self, tables: Any, targets: Any, outputs: Any) -> None:
-        self._native.calibrate_tasks(tables, targets, outputs, count_threads(self.n_jobs), self.memory_limit)
 
     def score(self, X: TablesLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Mean accuracy; over all rows of all tasks for a list of tables.

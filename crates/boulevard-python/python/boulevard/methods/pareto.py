@@ -14,6 +14,7 @@ from .._docs import document
 from .._files import loads
 from .._kernels import kernel_parameters
 from .._limits import seed_of
+from .._request import Data
 from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
 from ..svm._kernel_machine import MACHINE_LIMITS, steps_of
 from ..svm.classification import SVC, KernelClassifier
@@ -219,7 +220,7 @@ class ParetoSVC(KernelClassifier):
         original = (X, y)
         X, y = self._read_training(X, y)
         _, codes = self._encode(y, original)
-        parts, raised = self._run(self._learner(None), X, codes, class_names(self.classes_), None, original, (X, codes, None))
+        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_)), original)
         self.class_weight_ = np.ones(len(self.classes_))
         self._take(parts)
         self._end(parts, raised)

@@ -14,8 +14,9 @@ from .. import _core
 from .._base import NativeEstimator
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
 from .._limits import SHARED_LIMITS
+from .._request import Data
 from .._typing import Floats, Parts, Table
-from ..exceptions import DataError, ParameterError
+from ..exceptions import ParameterError, TooLargeError
 
 #: What kernels may have as parameters, by class.
 KERNEL_LIMITS: dict[str, list[Any]] = {
@@ -134,28 +135,18 @@ class KernelEstimator(NativeEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _fit_machine(
-        self,
-        parameters: Parts,
-        X: Any,
-        y: Any,
-        names: list[str] | None,
-        weights: Any,
-        original: tuple[Any, Any],
-        training: tuple[Any, ...] | None = None,
-    ) -> None:
+    def _fit_machine(self, parameters: Parts, data: Data, original: tuple[Any, Any]) -> None:
         """Fits with the parameters that all kernel machines have and these, and sets the fitted attributes."""
         parameters.update(kernel=self._kernel(), solver=self._solver())
         try:
-            parts, raised = self._run(parameters, X, y, names, weights, original, training)
+            parts, raised = self._run(parameters, data, original)
         except ParameterError as error:
             if error.name == "nu":
-                raise ParameterError(f"specified nu is infeasible: {error}", "nu") from None
+                facts = {"owner": error.owner, "allowed": error.allowed, "found": error.found}
+                raise ParameterError(f"specified nu is infeasible: {error}", "nu", **facts) from None
             raise
-        except DataError as error:
-            if error.is_overflow:
-                raise DataError(f"{NOT_FINITE} ({error})") from None
-            raise
+        except TooLargeError as error:
+            raise TooLargeError(f"{NOT_FINITE} ({error})") from None
         self._take(parts)
         self._end(parts, raised)
 
@@ -173,7 +164,7 @@ class KernelEstimator(NativeEstimator):
         self.n_iter_ = parts["iterations"]
         self._gamma = parts["gamma"] if parts["gamma"] is not None else 0.0
         if not math.isfinite(parts["objective"]):
-            raise DataError(NOT_FINITE)
+            raise TooLargeError(NOT_FINITE)
 
     def _sparse_parts(self, vectors: tuple[Any, ...], coefficients: Floats) -> tuple[Any, Any]:
         make = sp.csr_array if self.__dict__.get("_sparse_array") else sp.csr_matrix

@@ -16,6 +16,7 @@ from .._classes import ProbabilityMixin, class_names, given_weights, read_weight
 from .._docs import document
 from .._files import loads
 from .._limits import seed_of
+from .._request import Data
 from .._typing import ClassWeight, Floats, Gamma, KernelFunction, Labels, Parts, RandomState, TableLike
 from ._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
 
@@ -56,7 +57,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
         self._check_classes_left(codes, weights)
         self.class_weight_, class_weight = self._class_weights(labels, weights)
         parameters = self._learner(class_weight)
-        self._fit_machine(parameters, X, codes, class_names(self.classes_), weights, original, (X, codes, weights))
+        self._fit_machine(parameters, Data(self._table(X), codes, class_names(self.classes_), weights), original)
         return self
 
     def _learner(self, class_weight: Any) -> Parts:
@@ -82,7 +83,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
 
     def _prepare(self, model: _core.Model, parts: Parts) -> None:
         super()._prepare(model, parts)
-        self.class_weight_ = self._given_factors()
+        self.class_weight_ = self._given_factors(model)
 
     def _take(self, parts: Parts) -> None:
         super()._take(parts)

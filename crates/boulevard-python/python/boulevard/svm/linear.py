@@ -12,6 +12,7 @@ from .._classes import ProbabilityMixin, class_names, given_weights, read_weight
 from .._docs import document
 from .._files import loads
 from .._limits import SHARED_LIMITS, seed_of
+from .._request import Data
 from .._typing import ClassWeight, Floats, Labels, Parts, RandomState, TableLike
 from ._kernel_machine import HUGE
 from .regression import read_numbers
@@ -198,7 +199,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
         }
-        parts, raised = self._run(parameters, X, codes, class_names(self.classes_), weights, original, (X, codes, weights))
+        parts, raised = self._run(parameters, Data(self._table(X), codes, class_names(self.classes_), weights), original)
         self._take(parts)
         self._end(parts, raised)
         return self
@@ -350,7 +351,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):
         weights = read_weights(sample_weight, X)
         loss = "absolute" if self.loss == "epsilon_insensitive" else "squared"
         parameters = {**self._shared(), "loss": loss, "epsilon": float(self.epsilon)}
-        parts, raised = self._run(parameters, X, read_numbers(y), None, weights, original)
+        parts, raised = self._run(parameters, Data(self._table(X), read_numbers(y), None, weights), original)
         self._take(parts)
         self._end(parts, raised)
         return self

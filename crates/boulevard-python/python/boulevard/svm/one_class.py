@@ -10,6 +10,7 @@ from .._base import fitting
 from .._classes import read_weights
 from .._docs import document
 from .._files import loads
+from .._request import Data
 from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
 from ._kernel_machine import MACHINE_LIMITS, NU_LIMITS, KernelEstimator
 
@@ -99,7 +100,7 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
         original = (X, None)
         X, _ = self._read_training(X, None, needs_y=False)
         weights = read_weights(sample_weight, X)
-        self._fit_machine({"nu": float(self.nu)}, X, None, None, weights, original)
+        self._fit_machine({"nu": float(self.nu)}, Data(self._table(X), weights=weights), original)
         return self
 
     @classmethod

@@ -13,6 +13,7 @@ from .._base import fitting
 from .._classes import read_weights
 from .._docs import document
 from .._files import loads
+from .._request import Data
 from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
 from ._kernel_machine import C_LIMITS, EPSILON_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
 
@@ -47,7 +48,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         original = (X, y)
         X, y = self._read_training(X, y)
         weights = read_weights(sample_weight, X)
-        self._fit_machine(self._learner(), X, read_numbers(y), None, weights, original)
+        self._fit_machine(self._learner(), Data(self._table(X), read_numbers(y), None, weights), original)
         return self
 
     def _learner(self) -> Parts:

@@ -136,7 +136,7 @@ impl<'a> BaseKernel<'a> {
                 if value.is_finite() {
                     Ok(value)
                 } else {
-                    Err(Error::data(format!(
+                    Err(Error::overflow(format!(
                         "the kernel of sets of {k} samples overflows ({value}): scale the features, or use normalization `cosine`"
                     )))
                 }

@@ -192,7 +192,7 @@ impl ParetoSvc {
             source.double()?.weighted_sum(&order, &vec![1.0; n], 0..n).iter().sum::<f64>()
         };
         if !reference.is_finite() {
-            return Err(Error::data("the kernel values are so large that their sum overflows: scale the columns first"));
+            return Err(Error::overflow("the kernel values are so large that their sum overflows: scale the columns first"));
         }
         if self.mode == Mode::Evolve {
             let matrix = source.matrix(context)?;
