@@ -239,6 +239,15 @@ impl Crew {
         }
     }
 
+    /// [`Crew::run`] for parts of a millisecond or so: worth splitting without a trial.
+    pub(crate) fn share(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+        if parts > 1 && !self.helpers.is_empty() {
+            self.split(parts, work);
+        } else {
+            (0..parts).for_each(work);
+        }
+    }
+
     fn split(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
         self.round += 1;

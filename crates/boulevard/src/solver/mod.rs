@@ -3,6 +3,7 @@
 //! [`DualProblem`] states the problem, [`Solver`] solves it from kernel rows and keeps the rows for the next problem on the same
 //! samples (another C, fold, label or round). The doors in [`crate::svm`] fill in the problem; they know nothing of the algorithm.
 
+mod blocks;
 mod certificate;
 mod dual;
 pub mod linear;

@@ -1,5 +1,6 @@
 //! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
 
+use super::blocks::{self, CpuBlocks, Plan, Verdict};
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::polish::polish;
@@ -112,6 +113,7 @@ impl<'a> Solver<'a> {
                 &mut iterations,
                 &self.context,
             ),
+            _ if std::env::var_os("BLOCKS").is_some() => self.blocks(problem, options, &mut b, &mut gradient, &mut iterations)?,
             _ => self.pairs(problem, options, &mut b, &mut gradient, &mut iterations)?,
         };
         if options.polish && matches!(stop, StopReason::Converged) {
@@ -155,6 +157,28 @@ impl<'a> Solver<'a> {
         let stop = stop?;
         // Running out of these extra steps is no failure: the tolerance asked for was reached before.
         Ok(if stop == StopReason::MaxIterations { StopReason::Converged } else { stop })
+    }
+
+    /// The blocked loop until the true violation is within the tolerance.
+    fn blocks(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+    ) -> Result<StopReason> {
+        let n = problem.len();
+        let set = if n < 15_000 { 1024 } else { 2048 };
+        let plan = Plan { set, small_set: 1024, outer: (n >= 40_000).then_some(n / 5), rounding: f32::ROUNDING };
+        let mut engine = CpuBlocks::new(self.source, self.source.single()?, problem.linear, &mut self.crew, &self.context);
+        let verdict = blocks::solve(&mut engine, problem, options, plan, b, gradient, iterations, &self.context)?;
+        drop(engine);
+        match verdict {
+            Verdict::Done(reason) => Ok(reason),
+            Verdict::Unchecked => Ok(StopReason::Interrupted),
+            Verdict::Exhausted => self.pairs(problem, options, b, gradient, iterations),
+        }
     }
 
     /// Pair steps until the true violation is within the tolerance.

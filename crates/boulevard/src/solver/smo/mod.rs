@@ -25,7 +25,8 @@ use std::time::{Duration, Instant};
 
 use self::cache::Cache;
 use self::conjugate::Direction;
-use self::moves::{Pair, move_pair, status};
+use self::moves::{Pair, move_pair};
+pub(super) use self::moves::{inside, status};
 use self::segment::{Block, Row, Segment};
 use super::certificate::slopes;
 use super::dual::{DualProblem, Equality};
