@@ -76,6 +76,7 @@ pub fn report_parts<'py>(py: Python<'py>, report: &FitReport, features: usize) -
     parts.set_item("seconds", report.seconds)?;
     parts.set_item("status", report.stop.code())?;
     parts.set_item("iterations", report.iterations)?;
+    parts.set_item("solver", report.route.to_string())?;
     Ok(parts)
 }
 
@@ -189,6 +190,7 @@ fn set_parts<'py>(py: Python<'py>, model: &MultiSampleModel) -> PyResult<Bound<'
     parts.set_item("seconds", report.seconds)?;
     parts.set_item("status", report.stop.code())?;
     parts.set_item("iterations", report.iterations)?;
+    parts.set_item("solver", report.route.to_string())?;
     parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
     parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
     parts.set_item("rates", model.rates.clone().into_pyarray(py))?;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench -p boulevard --bench speed -- tiny FILE       fits of 200 rows each, cut from a table (bench/speed.py tiny --export FILE)
+//! cargo bench -p boulevard --bench speed -- large FILE C GAMMA [TOLERANCE]   one fit of a large table (bench/large.py writes it)
 //! cargo bench -p boulevard --bench speed -- refits FILE     50 linear refits with one more column each, warm against cold (spambase)
 //! ```
 //! The last column of a file is the label.
@@ -24,7 +25,9 @@ fn main() {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tiny", file] => tiny(file),
         ["refits", file] => refits(file),
-        _ => println!("nothing measured; ask for `tiny FILE` or `refits FILE`"),
+        ["large", file, c, gamma] => large(file, c, gamma, "1e-3"),
+        ["large", file, c, gamma, tolerance] => large(file, c, gamma, tolerance),
+        _ => println!("nothing measured; ask for `tiny FILE`, `refits FILE` or `large FILE C GAMMA`"),
     }
 }
 
@@ -35,6 +38,30 @@ fn read(file: &str) -> Dataset<'static> {
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]
+}
+
+/// One fit of a standardised table, with what it claims and what it took.
+fn large(file: &str, c: &str, gamma: &str, tolerance: &str) {
+    let number = |text: &str| text.parse::<f64>().unwrap_or_else(|_| panic!("`{text}` is not a number"));
+    let data = read(file);
+    let solver = SolverSettings { tolerance: number(tolerance), ..SolverSettings::default() };
+    let svc = Svc { kernel: Kernel::rbf(number(gamma)), penalty: Penalty::C(number(c)), solver, ..Svc::default() };
+    let start = Instant::now();
+    let model = svc.fit(&data).unwrap_or_else(|error| panic!("{error}"));
+    let (seconds, report) = (start.elapsed().as_secs_f64(), &model.report);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM")).and_then(|line| line.split_whitespace().nth(1)).unwrap_or("?");
+    println!(
+        "{} x {}: {seconds:.3} s, {} steps, {} support vectors, objective {:.4}, violation {:.2e}, gap {:.1e}, peak {peak} kB; {}",
+        data.len(),
+        data.x.columns(),
+        report.iterations,
+        model.machine.len(),
+        report.objective,
+        report.violation,
+        report.gap,
+        report.route
+    );
 }
 
 fn tiny(file: &str) {

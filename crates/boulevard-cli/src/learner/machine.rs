@@ -46,7 +46,7 @@ pub fn solver(args: &LearnerArgs) -> SolverSettings {
     let default = SolverSettings::default();
     SolverSettings {
         tolerance: args.tolerance.unwrap_or(default.tolerance),
-        cache_megabytes: args.cache_size.unwrap_or(default.cache_megabytes),
+        cache_megabytes: args.cache_size.or(default.cache_megabytes),
         max_iterations: args.max_iter,
         shrinking: !args.no_shrinking,
         polish: !args.no_polish,

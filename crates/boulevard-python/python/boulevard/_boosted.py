@@ -529,7 +529,7 @@ class BoostedSVC(ProbabilityMixin, ClassifierMixin, NativeEstimator):
             class_weight=None if weights == "equal" else weights,
             at_least_one={"auto": "auto", "always": True, "never": False}[given["at_least_one"]],
             tol=solver["tolerance"],
-            cache_size=solver["cache_megabytes"],
+            cache_size=solver["cache_megabytes"] or 200,
             max_iter=-1 if solver["max_iterations"] is None else solver["max_iterations"],
             random_state=given["seed"],
             **{

@@ -19,7 +19,8 @@ shrinking : bool, default=True
 tol : float, default=1e-3
     The violation of the optimality conditions to reach.
 cache_size : float, default=200
-    Megabytes of kernel rows to keep.
+    Megabytes of kernel rows to keep at most. The default stands for what the fit can use, up to a quarter of the memory that is free
+    (large tables with few features keep none); every other number is a limit.
 max_iter : int, default=-1
     Steps at most; -1 means no limit.
 """,
@@ -75,6 +76,8 @@ dual_gap_ : float
     Relative duality gap, the certificate: how far from the optimum the fit may be at most.
 fit_time_ : float
     Seconds.
+solver_ : str
+    How the problem was solved, and why: pair steps with cached kernel rows or blocks without.
 shape_fit_ : tuple of int
     Shape of the training table.
 n_features_in_ : int

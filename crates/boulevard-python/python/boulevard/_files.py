@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _core, _selection
 from ._boosted import BoostedSVC
+from ._cache import cache_size
 from ._classification import SVC, NuSVC
 from ._induction import FeatureInductionClassifier
 from ._kernel_estimator import KERNELS
@@ -86,7 +87,7 @@ def _estimator(kind, given, path):
         "kernel": name,
         **kernel,
         "tol": solver["tolerance"],
-        "cache_size": solver["cache_megabytes"],
+        "cache_size": cache_size(solver["cache_megabytes"]),
         "max_iter": -1 if solver["max_iterations"] is None else solver["max_iterations"],
         "shrinking": solver["shrinking"],
     }

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, _num_samples
 
 from ._base import NativeEstimator, count_threads, shared_constraints
+from ._cache import megabytes
 from .exceptions import DataError, ParameterError
 
 KERNELS = {"linear", "poly", "rbf", "sigmoid", "laplacian", "epanechnikov", "multiquadric", "precomputed"}
@@ -64,7 +65,7 @@ class KernelEstimator(NativeEstimator):
     def _solver(self):
         return {
             "tolerance": float(self.tol),
-            "cache_megabytes": float(self.cache_size),
+            "cache_megabytes": megabytes(self.cache_size),
             "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
             "shrinking": bool(self.shrinking),
             # These classes stand in for LIBSVM's: its answers to many digits, where digits can be seen.

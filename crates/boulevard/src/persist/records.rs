@@ -8,6 +8,7 @@ use super::native::Stored;
 use crate::check;
 use crate::error::{Error, Result};
 use crate::observe::StopReason;
+use crate::solver::Route;
 use crate::svm::{Calibration, FitReport, KernelMachine, Layout, Learner, OneClass, OneClassModel, Sigmoid, Svc, SvcModel, Svr, SvrModel};
 
 /// Twin of [`FitReport`] for files: a gap may be infinite, which JSON cannot say.
@@ -25,6 +26,8 @@ pub(super) struct Report {
     #[serde(with = "any_number")]
     seconds: f64,
     rows: usize,
+    #[serde(default, skip_serializing_if = "Route::is_default")]
+    route: Route,
 }
 
 /// Finite numbers as numbers, others as text.

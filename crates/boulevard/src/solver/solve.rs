@@ -1,9 +1,11 @@
 //! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
 
-use super::blocks::{self, CpuBlocks, Plan, Verdict};
+use super::blocked;
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
+use super::memory::free_memory;
 use super::polish::polish;
+use super::route::{self, Route};
 use super::single;
 use super::smo::{Budget, Engine, Limits, Outcome};
 use super::source::{KernelSource, SMALL};
@@ -27,36 +29,54 @@ const REFINE_UP_TO: usize = 300;
 const REFINED: f64 = 1e-7;
 /// Rounding leaves nothing to gain below this.
 const FINEST: f64 = 1e-9;
-/// Bytes for kernel rows if nobody says otherwise.
+/// Bytes for kernel rows if neither the caller nor the system says otherwise.
 const DEFAULT_CACHE: usize = 200 << 20;
+/// This share of the free memory may be taken without being asked for.
+const FREE_SHARE: usize = 4;
 
 /// Solves [`DualProblem`]s on one set of samples. Kernel rows stay in memory from one problem to the next.
 pub struct Solver<'a> {
-    source: &'a dyn KernelSource,
-    context: Context<'a>,
+    pub(super) source: &'a dyn KernelSource,
+    pub(super) context: Context<'a>,
     diagonal: Vec<f64>,
-    crew: Crew,
+    pub(super) crew: Crew,
     cache: usize,
+    shared: bool,
+    /// Bytes for a set's kernel matrix.
+    pub(super) set_bytes: usize,
     single: Option<Engine<'a, f32>>,
     double: Option<Engine<'a, f64>>,
 }
 
 impl<'a> Solver<'a> {
-    /// A solver with room for `cache` bytes of kernel rows (200 MiB if none is given, and never more than the context allows).
+    /// A solver with room for `cache` bytes of kernel rows, or for what it can use within a quarter of the free memory if none are given;
+    /// never more than the context allows.
     pub fn new(source: &'a dyn KernelSource, cache: Option<usize>, context: &Context<'a>) -> Result<Self> {
         let n = source.len();
-        let mut cache = cache.unwrap_or(DEFAULT_CACHE);
+        let mut cache = cache.unwrap_or_else(|| automatic_cache(n, 1));
+        let mut set_bytes = usize::MAX;
+        let blocks = route::may_block(source);
+        let needed = blocked::fewest_bytes(source);
+        if blocks && let Some(allowed) = context.memory.map_or_else(free_memory, Some) {
+            if allowed < needed {
+                return Err(Error::Memory { what: "the packed table and the smallest working set", needed, allowed });
+            }
+            set_bytes = allowed - needed + blocked::SMALLEST_SET_BYTES;
+        }
         if let Some(allowed) = context.memory {
             // Gradients, bounds and statuses beside the tables, and room for a few rows.
             let (fixed, rows) = (source.table_bytes().saturating_add(96 * n), 16 * n.max(64) * size_of::<f64>());
-            if allowed < fixed.saturating_add(rows) {
+            if blocks {
+                // Rows that find no room leave the problem to blocks.
+                cache = cache.min(allowed.saturating_sub(fixed));
+            } else if allowed < fixed.saturating_add(rows) {
                 return Err(Error::Memory {
                     what: "the packed table and the smallest kernel row cache",
                     needed: fixed.saturating_add(rows),
                     allowed,
                 });
             }
-            cache = cache.min(allowed - fixed);
+            cache = cache.min(allowed.saturating_sub(fixed));
         }
         // Cores that others hold are left to them; the longer the fit, the better one may look.
         let threads = if n < 1000 || context.threads == 1 {
@@ -64,7 +84,13 @@ impl<'a> Solver<'a> {
         } else {
             context.threads.min(parallel::free_cores((1 + n / 1000).min(5) + (n / 4000).min(15)))
         };
-        Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })
+        let (diagonal, crew) = (source.diagonal()?, Crew::new(threads));
+        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, single: None, double: None })
+    }
+
+    /// Many problems will be solved on the same samples: kernel rows that fit the cache are worth keeping.
+    pub(crate) fn shared(self) -> Self {
+        Self { shared: true, ..self }
     }
 
     /// Bytes for rows: with few features a row is cheaper to compute twice than to write to memory for the first time.
@@ -94,13 +120,22 @@ impl<'a> Solver<'a> {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
+        let mut route = route::choose(self.source, problem, self.cache, self.shared);
+        // Whoever follows the fit hears which way it goes.
+        let stage = route.to_string();
+        let way = Progress { stage: &stage, done: 0, total: None, violation: None, tolerance: None };
+        let mut stopped = if route.is_blocks() { self.context.check(&way) } else { None };
         let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
+        let unknown = warm && route.is_blocks();
         let mut gradient = known.unwrap_or_else(|| problem.linear.to_vec());
         if gradient.len() != problem.len() {
             return Err(Error::shape("gradient of the start, one value per sample", problem.len(), gradient.len()));
         }
-        let stopped = if warm { self.exact_gradient(problem, &b, &mut gradient)? } else { None };
-        let mut iterations = 0;
+        if stopped.is_none() && warm && !unknown {
+            stopped = self.exact_gradient(problem, &b, &mut gradient)?;
+        }
+        // A start whose gradient nobody computed cannot be judged.
+        let (mut iterations, mut checked) = (0, stopped.is_none() || !unknown);
         let mut stop = match problem.equality {
             _ if stopped.is_some() => stopped.unwrap_or_default(),
             Equality::Free => single::descend(
@@ -113,14 +148,29 @@ impl<'a> Solver<'a> {
                 &mut iterations,
                 &self.context,
             ),
-            _ if std::env::var_os("BLOCKS").is_some() => self.blocks(problem, options, &mut b, &mut gradient, &mut iterations)?,
-            _ => self.pairs(problem, options, &mut b, &mut gradient, &mut iterations)?,
+            _ => {
+                let revisable = route == Route::Cached;
+                let ended =
+                    if route.is_blocks() { None } else { self.pairs(problem, options, revisable, &mut b, &mut gradient, &mut iterations)? };
+                match ended {
+                    Some(stop) => stop,
+                    None => {
+                        route = route.max(if revisable { Route::Revised } else { Route::default() });
+                        let found = self.blocks(problem, options, unknown, &mut b, &mut gradient, &mut iterations)?;
+                        (route, checked) = (route.max(found.route), found.checked);
+                        found.stop
+                    }
+                }
+            }
         };
         if options.polish && matches!(stop, StopReason::Converged) {
             polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
             stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations)?;
         }
-        let certificate = certify(problem, &b, &gradient);
+        let mut certificate = certify(problem, &b, &gradient);
+        if !checked {
+            (certificate.violation, certificate.gap) = (f64::INFINITY, f64::INFINITY);
+        }
         Ok(DualSolution {
             coefficients: b,
             gradient,
@@ -130,6 +180,7 @@ impl<'a> Solver<'a> {
             gap: certificate.gap,
             iterations,
             stop,
+            route,
         })
     }
 
@@ -152,59 +203,43 @@ impl<'a> Solver<'a> {
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
         // A matter of milliseconds: nobody is asked.
         let observer = self.context.observer.take();
-        let stop = self.pairs(problem, &finer, b, gradient, iterations);
+        let stop = self.pairs(problem, &finer, false, b, gradient, iterations);
         self.context.observer = observer;
-        let stop = stop?;
+        let stop = stop?.unwrap_or_default();
         // Running out of these extra steps is no failure: the tolerance asked for was reached before.
         Ok(if stop == StopReason::MaxIterations { StopReason::Converged } else { stop })
     }
 
-    /// The blocked loop until the true violation is within the tolerance.
-    fn blocks(
+    /// Pair steps until the true violation is within the tolerance; none if `leave_crowded` and rows were computed again and again.
+    pub(super) fn pairs(
         &mut self,
         problem: &DualProblem<'_>,
         options: &Options,
+        leave_crowded: bool,
         b: &mut [f64],
         gradient: &mut Vec<f64>,
         iterations: &mut u64,
-    ) -> Result<StopReason> {
-        let n = problem.len();
-        let set = if n < 15_000 { 1024 } else { 2048 };
-        let plan = Plan { set, small_set: 1024, outer: (n >= 40_000).then_some(n / 5), rounding: f32::ROUNDING };
-        let mut engine = CpuBlocks::new(self.source, self.source.single()?, problem.linear, &mut self.crew, &self.context);
-        let verdict = blocks::solve(&mut engine, problem, options, plan, b, gradient, iterations, &self.context)?;
-        drop(engine);
-        match verdict {
-            Verdict::Done(reason) => Ok(reason),
-            Verdict::Unchecked => Ok(StopReason::Interrupted),
-            Verdict::Exhausted => self.pairs(problem, options, b, gradient, iterations),
-        }
-    }
-
-    /// Pair steps until the true violation is within the tolerance.
-    fn pairs(
-        &mut self,
-        problem: &DualProblem<'_>,
-        options: &Options,
-        b: &mut [f64],
-        gradient: &mut Vec<f64>,
-        iterations: &mut u64,
-    ) -> Result<StopReason> {
+    ) -> Result<Option<StopReason>> {
         if self.single_is_enough(problem, options)? {
             let mut target = MARGIN * options.tolerance;
             // Since the last exact gradient, only what moved can have gone wrong.
             let (mut exact_at, mut exact_since) = (b.to_vec(), *iterations);
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
-                let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
+                let outcome = self.run_single(problem, options, target, leave_crowded, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
                 if let Outcome::Stopped(reason) = outcome {
-                    return Ok(reason);
+                    return Ok(Some(reason));
+                }
+                if outcome == Outcome::Crowded {
+                    // Their memory is better used otherwise.
+                    self.single = None;
+                    return if whole { Ok(None) } else { self.exact_gradient(problem, b, gradient) };
                 }
                 let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
                 if whole && outcome == Outcome::Reached {
                     if target + error <= options.tolerance {
-                        return Ok(StopReason::Converged);
+                        return Ok(Some(StopReason::Converged));
                     }
                     if error <= WIDEST_MARGIN * options.tolerance {
                         // A few more steps are cheaper than the exact gradient.
@@ -213,10 +248,10 @@ impl<'a> Solver<'a> {
                     }
                 }
                 if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
-                    return Ok(reason);
+                    return Ok(Some(reason));
                 }
                 if violation(problem, b, gradient) <= options.tolerance {
-                    return Ok(StopReason::Converged);
+                    return Ok(Some(StopReason::Converged));
                 }
                 exact_at.copy_from_slice(b);
                 exact_since = *iterations;
@@ -230,13 +265,13 @@ impl<'a> Solver<'a> {
             let outcome = self.run_double(problem, options, b, gradient, iterations)?;
             let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
             if let Outcome::Stopped(reason) = outcome {
-                return Ok(reason);
+                return Ok(Some(reason));
             }
             if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
-                return Ok(reason);
+                return Ok(Some(reason));
             }
             if whole || outcome == Outcome::Stuck || violation(problem, b, gradient) <= options.tolerance {
-                return Ok(StopReason::Converged);
+                return Ok(Some(StopReason::Converged));
             }
         }
     }
@@ -258,6 +293,7 @@ impl<'a> Solver<'a> {
             max_iterations: options.max_iterations.unwrap_or(u64::MAX),
             // Leaving samples out pays when there are many more steps than samples.
             shrink_after: options.shrinking.then(|| 3 * problem.len() as u64),
+            leave_crowded: false,
         }
     }
 
@@ -266,11 +302,12 @@ impl<'a> Solver<'a> {
         problem: &DualProblem<'_>,
         options: &Options,
         target: f64,
+        leave_crowded: bool,
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
     ) -> Result<Outcome> {
-        let limits = self.limits(problem, options, target);
+        let limits = Limits { leave_crowded, ..self.limits(problem, options, target) };
         let budget = self.budget(size_of::<f32>());
         let (rows, threads) = (self.source.single()?, self.crew.threads());
         let engine =
@@ -333,6 +370,17 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// What a fit of `n` samples can use for kernel rows, within a quarter of the free memory.
+///
+/// Fits that run `at_once` share that quarter.
+pub(crate) fn automatic_cache(n: usize, at_once: usize) -> usize {
+    let useful = n.saturating_mul(n).saturating_mul(size_of::<f64>());
+    if useful <= DEFAULT_CACHE {
+        return DEFAULT_CACHE;
+    }
+    useful.min(free_memory().map_or(DEFAULT_CACHE, |free| free / FREE_SHARE / at_once.max(1)))
+}
+
 /// How wrong the gradient may be after `iterations` steps in single precision from a point with an exact one.
 ///
 /// Roundings of the steps add up like a random walk with the gradient's typical size (the factor is four standard deviations of a uniform
@@ -341,4 +389,12 @@ fn rounding(b: &[f64], exact_at: &[f64], gradient: &[f64], iterations: u64) -> f
     let size = b.iter().zip(exact_at).map(|(v, w)| (v - w) * (v - w)).sum::<f64>().sqrt();
     let typical = (gradient.iter().map(|v| v * v).sum::<f64>() / gradient.len() as f64).sqrt();
     f32::ROUNDING * (2.3 * (iterations as f64).sqrt() * typical + 2.0 * size)
+}
+
+#[cfg(test)]
+impl Solver<'_> {
+    /// Another room for rows.
+    pub(super) fn set_cache(&mut self, bytes: usize) {
+        self.cache = bytes;
+    }
 }

@@ -9,7 +9,7 @@ use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
-use crate::solver::{DualSolution, Options, SMALL, TableKernel};
+use crate::solver::{DualSolution, Options, Route, SMALL, TableKernel, automatic_cache};
 
 /// Parameters in, model out.
 pub trait Learner {
@@ -87,8 +87,8 @@ pub trait Model {
 pub struct SolverSettings {
     /// The KKT violation to reach.
     pub tolerance: f64,
-    /// Megabytes of kernel rows to keep.
-    pub cache_megabytes: f64,
+    /// Megabytes of kernel rows to keep at most; none: what the fit can use, up to a quarter of the memory that is free.
+    pub cache_megabytes: Option<f64>,
     /// Steps at most; none means no limit.
     pub max_iterations: Option<u64>,
     /// Whether to leave out samples that seem settled while the rest is solved.
@@ -102,14 +102,14 @@ pub struct SolverSettings {
 
 impl Default for SolverSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-3, cache_megabytes: 200.0, max_iterations: None, shrinking: true, polish: true, libsvm_rounding: false }
+        Self { tolerance: 1e-3, cache_megabytes: None, max_iterations: None, shrinking: true, polish: true, libsvm_rounding: false }
     }
 }
 
 impl SolverSettings {
     pub(crate) fn validate(&self, owner: &'static str) -> Result<()> {
         check::positive(owner, "tolerance", self.tolerance)?;
-        check::positive(owner, "cache_megabytes", self.cache_megabytes)
+        self.cache_megabytes.map_or(Ok(()), |megabytes| check::positive(owner, "cache_megabytes", megabytes))
     }
 
     pub(crate) fn options(&self) -> Options {
@@ -124,7 +124,12 @@ impl SolverSettings {
     }
 
     pub(crate) fn cache_bytes(&self) -> Option<usize> {
-        Some((self.cache_megabytes * 1e6).min(1e15) as usize)
+        self.cache_megabytes.map(|megabytes| (megabytes * 1e6).min(1e15) as usize)
+    }
+
+    /// The cache of each of several fits of `samples` that run `at_once`.
+    pub(crate) fn cache_bytes_of(&self, samples: usize, at_once: usize) -> usize {
+        self.cache_bytes().unwrap_or_else(|| automatic_cache(samples, at_once))
     }
 }
 
@@ -145,6 +150,9 @@ pub struct FitReport {
     pub seconds: f64,
     /// Rows it learnt from (those with weight zero do not count).
     pub rows: usize,
+    /// How the problems were solved, and why so; the most elaborate way of any of them.
+    #[serde(default, skip_serializing_if = "Route::is_default")]
+    pub route: Route,
 }
 
 impl FitReport {
@@ -155,6 +163,7 @@ impl FitReport {
         self.gap = self.gap.max(solution.gap);
         self.iterations += solution.iterations;
         self.stop = self.stop.worst(solution.stop);
+        self.route = self.route.max(solution.route);
     }
 
     pub(crate) fn finish(mut self, start: Instant, rows: usize) -> Self {

@@ -152,7 +152,7 @@ impl ParetoSvc {
 
     /// The settings that a classifier made from a point remembers.
     pub(super) fn settings(&self) -> SolverSettings {
-        SolverSettings { tolerance: self.tolerance, cache_megabytes: self.cache_megabytes, ..SolverSettings::default() }
+        SolverSettings { tolerance: self.tolerance, cache_megabytes: Some(self.cache_megabytes), ..SolverSettings::default() }
     }
 
     /// The kernel as a similarity, all parameters numbers.

@@ -21,6 +21,8 @@ const PARKED: u32 = u32::MAX;
 const LOOK: usize = 8192;
 /// Rows of a set's kernel matrix computed at once.
 const GRAM_ROWS: usize = 32;
+/// Rows whose gradients are computed anew at once: bounds the memory for their tables in double precision.
+const EXACT_ROWS: usize = 1 << 15;
 /// One in so many rows is computed anew in double precision though nothing says that it matters.
 const SAMPLED: usize = 128;
 
@@ -260,21 +262,25 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
         if places.is_empty() {
             return Ok(Drift::default());
         }
-        let rows = self.source.double()?;
         let samples: Vec<usize> = places.iter().map(|&place| self.active[place] as usize).collect();
-        let kernel = (samples.len() < self.source.len()).then(|| rows.restrict(&samples));
         let ids: Vec<usize> = support.ids.iter().map(|&id| id as usize).collect();
         let progress = Progress { stage: "exact gradient", done: 0, total: None, violation: None, tolerance: None };
-        let of = Weighted { rows: &ids, weights: support.steps };
-        let (kernel, start) = (kernel.as_deref().unwrap_or(rows), Instant::now());
-        let stopped = weigh(kernel, of, self.source.dimensions(), &mut self.sums, self.crew, &self.context, &progress);
-        if let Some(reason) = stopped {
-            return Err(Halt::Stop(reason));
+        let (mut all, mut stopped, start) = (Vec::with_capacity(samples.len()), None, Instant::now());
+        let Self { source, sums, crew, context, .. } = self;
+        for samples in samples.chunks(EXACT_ROWS) {
+            source.exact(&ids, samples, &mut |kernel, rows| {
+                let of = Weighted { rows, weights: support.steps };
+                stopped = weigh(kernel, of, source.dimensions(), sums, crew, context, &progress);
+                all.extend_from_slice(&sums[..samples.len()]);
+            })?;
+            if let Some(reason) = stopped {
+                return Err(Halt::Stop(reason));
+            }
         }
         self.pace.0 += ids.len() as f64 * samples.len() as f64;
         self.pace.1 += start.elapsed().as_secs_f64();
         let mut drift = Drift { largest: 0.0, rows: places.len() };
-        for ((&place, &sample), sum) in places.iter().zip(&samples).zip(&self.sums) {
+        for ((&place, &sample), sum) in places.iter().zip(&samples).zip(&all) {
             let exact = sum + self.linear[sample];
             drift.largest = drift.largest.max((exact - self.gradient[place]).abs());
             self.gradient[place] = exact;

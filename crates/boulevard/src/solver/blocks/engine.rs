@@ -33,8 +33,6 @@ pub(crate) struct Load<'a> {
     pub status: &'a [u8],
     /// Price of the absolute value.
     pub kink: f64,
-    /// Sums that are kept: 1 or 2.
-    pub groups: usize,
 }
 
 /// Variables that moved, how far, and which way they may move now.
@@ -161,8 +159,6 @@ pub(crate) struct Set<'a> {
 pub(crate) struct SetSolution {
     pub b: Vec<f64>,
     pub steps: u64,
-    /// Whether it ended because of the limit on steps.
-    pub cut: bool,
 }
 
 /// Rows of one problem, wherever they live.

@@ -52,6 +52,7 @@ impl Loop<'_> {
     }
 
     fn solve(&mut self) -> Outcome<Verdict> {
+        self.begin()?;
         let outer = self.outer_sets()?;
         let mut set = WorkingSet::new(self.plan.set);
         let mut answer = self.look(&set)?;
@@ -118,7 +119,7 @@ impl Loop<'_> {
     }
 
     /// All support vectors and their coefficients.
-    fn support(&self) -> (Vec<u32>, Vec<f64>) {
+    pub(super) fn support(&self) -> (Vec<u32>, Vec<f64>) {
         let ids: Vec<u32> = (0..self.b.len()).filter(|&i| self.b[i] != 0.0).map(|i| i as u32).collect();
         let values = ids.iter().map(|&id| self.b[id as usize]).collect();
         (ids, values)
@@ -159,10 +160,12 @@ impl Loop<'_> {
     fn stopped(&mut self, reason: StopReason) -> Outcome<Verdict> {
         self.engine.unwatch();
         let support = self.b.iter().filter(|&&v| v != 0.0).count() as f64;
-        let values = support * (support + 2.0 * (self.b.len() - self.active) as f64);
+        // Rows near the margin are support vectors for the most part; parked ones have to catch up first.
+        let values = support * (1.5 * support + (self.b.len() - self.active) as f64);
         if reason == StopReason::Interrupted && self.engine.seconds_for(values) > INTERRUPTED {
             return Ok(Verdict::Unchecked);
         }
+        self.begin()?;
         self.widen()?;
         self.certify()?;
         Ok(Verdict::Done(reason))

@@ -81,11 +81,11 @@ pub(super) fn solve<T: Real>(gram: &Gram<T>, set: &Set<'_>, context: &Context<'_
     let mut engine = Engine::new(gram, &diagonal, 0, Budget { first: 0, most: 0 }, 1, &context);
     let mut b = set.start.to_vec();
     engine.load(&problem, &b, set.gradient, &diagonal, &context);
-    let limits = Limits { tolerance: set.stop, max_iterations: set.max_steps, shrink_after: None };
+    let limits = Limits { tolerance: set.stop, max_iterations: set.max_steps, shrink_after: None, leave_crowded: false };
     let mut steps = 0;
     match engine.run(&problem, &mut b, &limits, &mut steps, &mut Crew::new(1), &context) {
-        smo::Outcome::Stopped(StopReason::MaxIterations) => Ok(SetSolution { b, steps, cut: true }),
-        smo::Outcome::Stopped(reason) => Err(Halt::Stop(reason)),
-        smo::Outcome::Reached | smo::Outcome::Stuck => Ok(SetSolution { b, steps, cut: false }),
+        // Out of steps: what was gained counts, and the loop sees for itself.
+        smo::Outcome::Stopped(reason) if reason != StopReason::MaxIterations => Err(Halt::Stop(reason)),
+        _ => Ok(SetSolution { b, steps }),
     }
 }

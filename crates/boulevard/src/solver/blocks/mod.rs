@@ -11,7 +11,7 @@
 //! problem of [`super::DualProblem`]; for kernels that are not positive semi-definite a set's solution may run to corners that the others
 //! undo, and pair steps stay in charge.
 //!
-//! [`BlockEngine`] is all that the loop knows of the rows: [`CpuBlocks`] has them in memory.
+//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory.
 
 mod cpu;
 mod engine;
@@ -33,24 +33,23 @@ use self::engine::{BlockEngine, Halt};
 use self::run::Loop;
 use super::dual::{DualProblem, Options};
 use crate::error::Result;
-use crate::observe::Context;
 
-/// Solves `problem` from `b`, whose gradient is given; both are what the loop found afterwards.
+/// Solves `problem` from `b`, whose gradient is given, or that of zero if it is `unknown`; both are what the loop found afterwards.
 pub(super) fn solve(
     engine: &mut dyn BlockEngine,
     problem: &DualProblem<'_>,
     options: &Options,
     plan: Plan,
+    unknown: bool,
     b: &mut [f64],
     gradient: &mut Vec<f64>,
     iterations: &mut u64,
-    context: &Context<'_>,
 ) -> Result<Verdict> {
     let unhalted = |halt: Halt| match halt {
         Halt::Failed(error) => error,
         Halt::Stop(reason) => unreachable!("an engine that nobody watches does not stop ({reason:?})"),
     };
-    let verdict = Loop::new(problem, options, engine, b, gradient, iterations, context, plan).and_then(|mut run| run.run());
+    let verdict = Loop::new(problem, options, engine, b, gradient, unknown, iterations, plan).and_then(|mut run| run.run());
     let verdict = verdict.map_err(unhalted)?;
     *gradient = engine.gradient().map_err(unhalted)?;
     Ok(verdict)

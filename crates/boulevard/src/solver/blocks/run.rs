@@ -2,7 +2,7 @@
 
 use super::engine::{Answer, BlockEngine, Load, Moved, Narrow, Outcome, Set, Want};
 use super::set::WorkingSet;
-use crate::observe::{Context, Progress};
+use crate::observe::Progress;
 use crate::solver::dual::{DualProblem, Equality, Options};
 use crate::solver::smo::{inside, status};
 
@@ -51,11 +51,12 @@ pub(super) struct Loop<'a> {
     pub engine: &'a mut dyn BlockEngine,
     pub b: &'a mut [f64],
     pub iterations: &'a mut u64,
-    pub context: &'a Context<'a>,
     pub plan: Plan,
     pub groups: usize,
     /// The point when the first rows were parked.
     since: Option<Vec<f64>>,
+    /// Whether the engine's gradient is still that of zero.
+    unknown: bool,
     support: usize,
     free: usize,
     /// Violation below which rows are parked next.
@@ -63,7 +64,6 @@ pub(super) struct Loop<'a> {
     pub active: usize,
     /// Whether rounding was looked after in this descent.
     pub refreshed: bool,
-    pub rounds: u64,
 }
 
 impl<'a> Loop<'a> {
@@ -74,13 +74,13 @@ impl<'a> Loop<'a> {
         engine: &'a mut dyn BlockEngine,
         b: &'a mut [f64],
         gradient: &[f64],
+        unknown: bool,
         iterations: &'a mut u64,
-        context: &'a Context<'a>,
         plan: Plan,
     ) -> Outcome<Self> {
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let status: Vec<u8> = (0..b.len()).map(|i| status(problem, i, b[i])).collect();
-        engine.load(&Load { gradient, status: &status, kink: problem.kink, groups })?;
+        engine.load(&Load { gradient, status: &status, kink: problem.kink })?;
         let support = b.iter().filter(|&&v| v != 0.0).count();
         let free = (0..b.len()).filter(|&i| inside(problem, i, b[i]) && b[i] != 0.0).count();
         let active = b.len();
@@ -90,16 +90,15 @@ impl<'a> Loop<'a> {
             engine,
             b,
             iterations,
-            context,
             plan,
             groups,
             since: None,
+            unknown,
             support,
             free,
             park_at: f64::INFINITY,
             active,
             refreshed: false,
-            rounds: 0,
         })
     }
 
@@ -120,6 +119,18 @@ impl<'a> Loop<'a> {
     pub(super) fn look(&mut self, set: &WorkingSet) -> Outcome<Answer> {
         let want = Want { count: set.wanted(self.groups), kept: set.kept(), progress: self.progress(None) };
         self.engine.step(Moved::NONE, &want)
+    }
+
+    /// Gives the engine the gradient of the start, if it has none.
+    pub(super) fn begin(&mut self) -> Outcome<()> {
+        if self.unknown {
+            let (ids, steps) = self.support();
+            let status: Vec<u8> = ids.iter().map(|&id| status(self.problem, id as usize, self.b[id as usize])).collect();
+            let want = Want { count: 0, kept: &[], progress: self.progress(None) };
+            self.engine.step(Moved { ids: &ids, steps: &steps, status: &status }, &want)?;
+            self.unknown = false;
+        }
+        Ok(())
     }
 
     /// Rounds on the active rows until their violation is at most `target`. With `park`, settled rows are parked on the way.
@@ -155,7 +166,6 @@ impl<'a> Loop<'a> {
 
     /// One set: solved, moved, and the next candidates; none if nothing moved.
     fn round(&mut self, set: &mut WorkingSet, answer: &Answer) -> Outcome<Option<Answer>> {
-        self.rounds += 1;
         let gap = answer.gap();
         let (ids, mut gradient) = set.renew(answer);
         let second: Vec<bool> =

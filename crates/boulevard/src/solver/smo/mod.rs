@@ -58,6 +58,8 @@ pub(super) enum Outcome {
     Reached,
     /// No pair promises progress at this precision.
     Stuck,
+    /// The cache is too small for this problem, and there is another way.
+    Crowded,
     /// Something else ended it.
     Stopped(StopReason),
 }
@@ -68,6 +70,8 @@ pub(super) struct Limits {
     pub max_iterations: u64,
     /// Iterations before samples are left out; none never.
     pub shrink_after: Option<u64>,
+    /// Whether to give up when kernel rows are computed again and again.
+    pub leave_crowded: bool,
 }
 
 pub(super) struct Engine<'a, T: Real> {
@@ -198,6 +202,9 @@ impl<'a, T: Real> Engine<'a, T> {
                 return Outcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
+            if limits.leave_crowded && self.cache.is_crowded() {
+                return Outcome::Crowded;
+            }
             if done % CLOCK_EVERY == CLOCK_EVERY - 1 && asked.elapsed() >= ASK_EVERY {
                 asked = Instant::now();
                 let progress = Progress {
