@@ -47,7 +47,7 @@ pub fn recipe(args: &LearnerArgs) -> Result<Recipe> {
         pick: own.pick.unwrap_or_default(),
         refit: !own.no_refit,
         tolerance: args.tolerance.unwrap_or(default.tolerance),
-        cache_megabytes: args.cache_size.unwrap_or(default.cache_megabytes),
+        cache_megabytes: args.cache_size.or(default.cache_megabytes),
         max_iterations: args.max_iter,
         calibrate: args.calibrate,
         seed: args.seed,

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._base import seed_of, with_callbacks
+from ._cache import cache_size, megabytes
 from ._classification import SVC, KernelClassifier
 from ._docs import document
 from ._kernel_estimator import CONSTRAINTS, class_names, is_array
@@ -226,7 +227,7 @@ class ParetoSVC(KernelClassifier):
             "pick": pick,
             "refit": bool(self.refit),
             "tolerance": float(self.tol),
-            "cache_megabytes": float(self.cache_size),
+            "cache_megabytes": megabytes(self.cache_size),
             "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
@@ -266,7 +267,7 @@ class ParetoSVC(KernelClassifier):
                 **kernel,
                 "pick": pick["index"] if isinstance(pick, dict) else pick.replace("_", "-"),
                 "tol": given["tolerance"],
-                "cache_size": given["cache_megabytes"],
+                "cache_size": cache_size(given["cache_megabytes"]),
                 "max_iter": -1 if given["max_iterations"] is None else given["max_iterations"],
                 "random_state": given["seed"],
             }

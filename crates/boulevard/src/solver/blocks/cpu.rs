@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::engine::{Answer, BlockEngine, Drift, Halt, Load, Moved, Narrow, Outcome, Recheck, Set, SetSolution, Want};
 use super::local::{self, Gram};
 use super::select::{self, TAKEN, group, may, slopes};
-use super::sums::{Weighted, weigh};
+use super::sums::{Watch, Weighted, weigh};
 use crate::kernel::KernelRows;
 use crate::observe::{Context, Progress};
 use crate::parallel::Crew;
@@ -32,7 +32,7 @@ pub(crate) struct CpuBlocks<'a, T: Real> {
     rows: &'a dyn KernelRows<T>,
     linear: &'a [f64],
     crew: &'a mut Crew,
-    context: Context<'a>,
+    watch: Watch<'a>,
     /// The rows against the active columns, while some are parked.
     restricted: Option<Box<dyn KernelRows<T> + 'a>>,
     /// Active variables, rising, and the place of every variable among them.
@@ -66,7 +66,7 @@ impl<'a, T: Real> CpuBlocks<'a, T> {
             rows,
             linear,
             crew,
-            context: *context,
+            watch: Watch::new(context),
             restricted: None,
             active: Vec::new(),
             place: Vec::new(),
@@ -90,7 +90,7 @@ impl<'a, T: Real> CpuBlocks<'a, T> {
         let ids: Vec<usize> = moved.ids.iter().map(|&id| id as usize).collect();
         let kernel = self.restricted.as_deref().unwrap_or(self.rows);
         let of = Weighted { rows: &ids, weights: moved.steps };
-        let stopped = weigh(kernel, of, self.source.dimensions(), &mut self.sums, self.crew, &self.context, progress);
+        let stopped = weigh(kernel, of, self.source.dimensions(), &mut self.sums, self.crew, &mut self.watch, progress);
         if let Some(reason) = stopped {
             return Err(Halt::Stop(reason));
         }
@@ -132,7 +132,7 @@ impl<'a, T: Real> CpuBlocks<'a, T> {
     fn fill_gram(&mut self, ids: &[u32]) -> Gram<T> {
         let ids: Vec<usize> = ids.iter().map(|&id| id as usize).collect();
         let kernel = self.rows.restrict(&ids);
-        let width = ids.len().next_multiple_of(self.context.isa.lanes::<T>());
+        let width = ids.len().next_multiple_of(self.watch.context.isa.lanes::<T>());
         let mut values = std::mem::take(&mut self.gram);
         if values.len() < ids.len() * width {
             values.resize(ids.len() * width, T::default());
@@ -184,7 +184,7 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
 
     fn solve_set(&mut self, set: &Set<'_>) -> Outcome<SetSolution> {
         let gram = self.fill_gram(set.ids);
-        let solution = local::solve(&gram, set, &self.context);
+        let solution = local::solve(&gram, set, &self.watch.context);
         self.gram = gram.values;
         solution
     }
@@ -233,7 +233,7 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
             let kernel = self.rows.restrict(&parked);
             let progress = Progress { stage: "solve", done: 0, total: None, violation: None, tolerance: None };
             let of = Weighted { rows: &ids, weights: moved.steps };
-            let stopped = weigh(&*kernel, of, self.source.dimensions(), &mut self.sums, self.crew, &self.context, &progress);
+            let stopped = weigh(&*kernel, of, self.source.dimensions(), &mut self.sums, self.crew, &mut self.watch, &progress);
             if let Some(reason) = stopped {
                 return Err(Halt::Stop(reason));
             }
@@ -266,11 +266,11 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
         let ids: Vec<usize> = support.ids.iter().map(|&id| id as usize).collect();
         let progress = Progress { stage: "exact gradient", done: 0, total: None, violation: None, tolerance: None };
         let (mut all, mut stopped, start) = (Vec::with_capacity(samples.len()), None, Instant::now());
-        let Self { source, sums, crew, context, .. } = self;
+        let Self { source, sums, crew, watch, .. } = self;
         for samples in samples.chunks(EXACT_ROWS) {
             source.exact(&ids, samples, &mut |kernel, rows| {
                 let of = Weighted { rows, weights: support.steps };
-                stopped = weigh(kernel, of, source.dimensions(), sums, crew, context, &progress);
+                stopped = weigh(kernel, of, source.dimensions(), sums, crew, watch, &progress);
                 all.extend_from_slice(&sums[..samples.len()]);
             })?;
             if let Some(reason) = stopped {
@@ -299,7 +299,7 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
     }
 
     fn unwatch(&mut self) {
-        (self.context.observer, self.context.deadline) = (None, None);
+        (self.watch.context.observer, self.watch.context.deadline) = (None, None);
     }
 
     fn seconds_for(&self, values: f64) -> f64 {

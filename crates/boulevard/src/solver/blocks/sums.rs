@@ -18,6 +18,18 @@ pub(super) struct Weighted<'a> {
     pub weights: &'a [f64],
 }
 
+/// A context, and when it was last asked: calls are often shorter than the time between two questions.
+pub(super) struct Watch<'a> {
+    pub context: Context<'a>,
+    asked: Instant,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(context: &Context<'a>) -> Self {
+        Self { context: *context, asked: Instant::now() }
+    }
+}
+
 /// `sums[c] = sum_r weights[r] K[rows[r], c]` for the first `columns` columns, padded to whole panels; or the reason to stop.
 ///
 /// A column's sum has the same bits however columns are cut into parts.
@@ -27,16 +39,17 @@ pub(super) fn weigh<T: Real>(
     dimensions: usize,
     sums: &mut Vec<f64>,
     crew: &mut Crew,
-    context: &Context<'_>,
+    watch: &mut Watch<'_>,
     progress: &Progress<'_>,
 ) -> Option<StopReason> {
+    let context = &watch.context;
     let (columns, lanes) = (kernel.columns(), context.isa.lanes::<T>());
     sums.clear();
     sums.resize(columns.next_multiple_of(lanes), 0.0);
     // Parts of a few milliseconds, so that a stop is noticed soon and nobody waits long for the last one.
     let work = of.rows.len().max(1) * (dimensions + 20);
     let part = columns.div_ceil(6 * crew.threads()).min((1 << 28) / work + 1).max(columns >> 15).next_multiple_of(lanes);
-    let asked = Mutex::new((Instant::now(), None));
+    let asked = Mutex::new((watch.asked, None));
     let parts: Vec<Mutex<&mut [f64]>> = sums.chunks_mut(part).map(Mutex::new).collect();
     crew.share(parts.len(), &|p| {
         if let Ok(mut asked) = asked.try_lock() {
@@ -51,5 +64,7 @@ pub(super) fn weigh<T: Real>(
         let mut sums = parts[p].lock().expect("every part is taken once");
         kernel.weigh(of.rows, of.weights, 1, columns, &mut sums);
     });
-    asked.into_inner().expect("no thread panicked").1
+    let (asked, reason) = asked.into_inner().expect("no thread panicked");
+    watch.asked = asked;
+    reason
 }
