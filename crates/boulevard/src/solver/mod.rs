@@ -23,5 +23,5 @@ pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;
 pub use solve::Solver;
 pub(crate) use solve::automatic_cache;
-pub use source::{DoubledKernel, KernelSource, SubsetKernel, TableKernel};
+pub use source::{DoubledKernel, ExactWork, KernelSource, SubsetKernel, TableKernel};
 pub(crate) use source::{GroupMatrices, SMALL};

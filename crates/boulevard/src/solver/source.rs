@@ -15,6 +15,9 @@ pub(crate) const SMALL: usize = 600;
 /// Features from which reading a kernel matrix from memory is faster than computing it again.
 const SHARED_FROM: usize = 128;
 
+/// What is done with rows in double precision: the kernel, and the numbers that the rows asked for have in it.
+pub type ExactWork<'a> = dyn FnMut(&dyn KernelRows<f64>, &[usize]) + 'a;
+
 /// The kernel matrix of one set of samples.
 pub trait KernelSource: Sync {
     /// Number of samples.
@@ -39,8 +42,8 @@ pub trait KernelSource: Sync {
     fn is_positive_semidefinite(&self) -> Option<bool> {
         Some(false)
     }
-    /// Calls `work` with rows `rows` and columns `columns` in double precision, and the numbers that the rows have there.
-    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut dyn FnMut(&dyn KernelRows<f64>, &[usize])) -> Result<()> {
+    /// Calls `work` with rows `rows` and columns `columns` in double precision.
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
         work(&*self.double()?.restrict(columns), rows);
         Ok(())
     }
@@ -188,7 +191,7 @@ impl KernelSource for SubsetKernel<'_> {
         self.whole.is_positive_semidefinite()
     }
 
-    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut dyn FnMut(&dyn KernelRows<f64>, &[usize])) -> Result<()> {
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
         let samples = |chosen: &[usize]| -> Vec<usize> { chosen.iter().map(|&k| self.samples[k]).collect() };
         self.whole.exact(&samples(rows), &samples(columns), work)
     }
@@ -231,7 +234,7 @@ impl KernelSource for TableKernel<'_> {
     }
 
     /// From the few rows that are asked for: whole tables in double precision would be two thirds of a large fit's memory.
-    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut dyn FnMut(&dyn KernelRows<f64>, &[usize])) -> Result<()> {
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
         if self.rounded || self.len() <= SMALL || matches!(self.kernel, Kernel::Precomputed | Kernel::Custom(_)) {
             work(&*self.double()?.restrict(columns), rows);
             return Ok(());
@@ -373,7 +376,7 @@ impl KernelSource for DoubledKernel<'_> {
         self.inner.is_positive_semidefinite()
     }
 
-    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut dyn FnMut(&dyn KernelRows<f64>, &[usize])) -> Result<()> {
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
         let samples = |chosen: &[usize]| -> Vec<usize> { chosen.iter().map(|&k| k % self.inner.len()).collect() };
         self.inner.exact(&samples(rows), &samples(columns), work)
     }

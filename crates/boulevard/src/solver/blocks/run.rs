@@ -16,8 +16,11 @@ const PARK_MARGIN: f64 = 0.5;
 const PARK_SHARE: f64 = 0.85;
 /// The first time below this many times the violation at the start, then whenever it halves.
 const PARK_FROM: f64 = 4.0;
-/// Above this share of free ones among the support vectors, a set keeps its newest half and is smaller.
-const MOSTLY_FREE: f64 = 0.9;
+/// Above these shares of free ones among the support vectors, and of support vectors among the rows, the kernel is so narrow that a set
+/// has little to do with the last one: it keeps its newest half and is smaller. (A large C alone frees most support vectors, but then
+/// they are few.)
+const MOSTLY_FREE: f64 = 0.95;
+const MOSTLY_SUPPORT: f64 = 0.4;
 /// The loop looks after its rounding at this multiple of the tolerance.
 const REFRESH_AT: f64 = 100.0;
 
@@ -107,7 +110,7 @@ impl<'a> Loop<'a> {
     }
 
     fn mostly_free(&self) -> bool {
-        self.support > 4 * self.plan.small_set && self.free as f64 > MOSTLY_FREE * self.support as f64
+        self.support as f64 > MOSTLY_SUPPORT * self.b.len() as f64 && self.free as f64 > MOSTLY_FREE * self.support as f64
     }
 
     pub(super) fn progress(&self, gap: Option<f64>) -> Progress<'static> {
