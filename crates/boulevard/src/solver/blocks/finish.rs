@@ -79,7 +79,7 @@ impl Loop<'_> {
             if end == End::Cut {
                 return Ok(Verdict::Done(StopReason::MaxIterations));
             }
-            failures += usize::from(gap > PROGRESS * best);
+            failures += usize::from(gap > PROGRESS * best) + usize::from(end == End::Stalled);
             if failures > PATIENCE {
                 return Ok(Verdict::Exhausted);
             }

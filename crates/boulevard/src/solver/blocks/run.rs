@@ -261,6 +261,8 @@ impl<'a> Loop<'a> {
         self.engine.widen(Moved { ids: &ids, steps: &steps, status: &[] })?;
         self.since = None;
         self.active = self.b.len();
+        // What is settled by the violation there is now may be parked at once.
+        self.park_at = f64::INFINITY;
         Ok(())
     }
 }
