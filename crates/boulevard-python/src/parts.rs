@@ -34,6 +34,7 @@ fn report<'py>(py: Python<'py>, any: &AnyModel) -> PyResult<Bound<'py, PyDict>> 
     parts.set_item("seconds", report.seconds)?;
     parts.set_item("status", report.stop.code())?;
     parts.set_item("iterations", report.iterations)?;
+    parts.set_item("solver", report.route.to_string())?;
     Ok(parts)
 }
 

@@ -19,7 +19,7 @@ fn thirty_thousand_rows_train_within_a_gigabyte() {
     let svc = Svc {
         kernel: Kernel::rbf(0.01),
         // More than the limit: the limit has to win.
-        solver: SolverSettings { cache_megabytes: 8000.0, ..SolverSettings::default() },
+        solver: SolverSettings { cache_megabytes: Some(8000.0), ..SolverSettings::default() },
         ..Svc::default()
     };
     let model = svc.fit_in(&data, &context).unwrap();

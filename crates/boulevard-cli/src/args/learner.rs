@@ -241,7 +241,7 @@ pub struct LearnerArgs {
     /// Violation of the optimality conditions to reach; relative duality gap for linear, induce and select [default: 0.001; linear, induce: 0.0001; select: 1e-6]
     #[arg(long, value_name = "TOLERANCE", allow_negative_numbers = true)]
     pub tolerance: Option<Finite>,
-    /// Megabytes of kernel rows to keep [default: 200]
+    /// Megabytes of kernel rows at most [default: up to a quarter of free memory]
     #[arg(long, value_name = "MB", allow_negative_numbers = true)]
     pub cache_size: Option<Finite>,
     /// Steps of the solver at most

@@ -239,6 +239,8 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self.dual_gap_ = parts["gap"]
         self.fit_time_ = parts["seconds"]
         self.fit_status_ = parts["status"]
+        if "solver" in parts:
+            self.solver_ = parts["solver"]
         if listener is not None:
             steps = parts["iterations"]
             listener.finish(parts["status"], int(np.sum(steps)), parts["gap"])

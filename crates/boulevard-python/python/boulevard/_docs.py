@@ -25,7 +25,8 @@ shrinking : bool, default=True
 tol : float, default=1e-3
     The violation of the optimality conditions to reach.
 cache_size : float, default=200
-    Megabytes of kernel rows to keep.
+    Megabytes of kernel rows to keep at most. The default stands for what the fit can use, up to a quarter of the memory that is free
+    (large tables with few features keep none); every other number is a limit.
 max_iter : int, default=-1
     Steps at most; -1 means no limit.
 """,
@@ -102,6 +103,8 @@ fit_time_ : float
 scaling_ : dict
     How columns are scaled before the model sees them; only of models from files that say so. Everything that speaks of columns then
     speaks of scaled ones: support vectors, coefficients, rules.
+solver_ : str
+    How the problem was solved, and why: pair steps with cached kernel rows or blocks without.
 n_features_in_ : int
     Number of features seen during ``fit``.
 feature_names_in_ : ndarray of shape (n_features_in_,)

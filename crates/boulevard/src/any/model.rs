@@ -199,11 +199,6 @@ impl AnyModel {
             .ok_or_else(|| Error::data(format!("this needs a model of kind `{}`, and the model is of kind `{}`", M::KIND, self.kind())))
     }
 
-    /// The scaler in front of it, if it has one.
-    pub fn scaler(&self) -> Option<&Scaler> {
-        if let Self::Scaled(scaled) = self { Some(&scaled.scaler) } else { None }
-    }
-
     /// The model behind the scaler, or the model itself.
     pub fn inner(&self) -> &Self {
         if let Self::Scaled(scaled) = self { &scaled.model } else { self }

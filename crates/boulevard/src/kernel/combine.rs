@@ -116,7 +116,11 @@ thread_local! {
 
 impl Drop for GramRows {
     fn drop(&mut self) {
-        SPARE.set(std::mem::take(&mut self.values));
+        /// More is for few fits, and not worth keeping.
+        const MOST: usize = 64 << 20;
+        if self.values.capacity() * size_of::<f64>() <= MOST {
+            SPARE.set(std::mem::take(&mut self.values));
+        }
     }
 }
 

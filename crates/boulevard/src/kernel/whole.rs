@@ -24,7 +24,8 @@ pub(crate) fn whole(kernel: &dyn KernelRows<f64>, threads: usize, context: &Cont
         let resident: Option<Vec<&[f64]>> = chosen.iter().map(|&row| kernel.resident(row)).collect();
         match resident {
             Some(resident) => {
-                context.go_on("kernel")?;
+                // Small tables are copied without a question: a fit that is stopped should still find its matrix.
+                context.meter("kernel").spend(chosen.len() * columns)?;
                 resident.iter().for_each(|row| values.extend_from_slice(&row[..columns]));
             }
             None => {

@@ -117,6 +117,15 @@ impl Crew {
         }
     }
 
+    /// [`Crew::run`] for parts of a millisecond or so: worth splitting without a trial.
+    pub(crate) fn share(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+        if parts > 1 && !self.helpers.is_empty() {
+            self.split(parts, work);
+        } else {
+            (0..parts).for_each(work);
+        }
+    }
+
     /// [`Crew::run`] whatever the pace says.
     pub(super) fn split(&mut self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;

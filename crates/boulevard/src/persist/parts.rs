@@ -6,6 +6,7 @@ use super::arrays::{ArrayReader, ArrayWriter};
 use crate::check;
 use crate::error::{Error, Result};
 use crate::observe::StopReason;
+use crate::solver::Route;
 use crate::svm::{Calibration, FitReport, Sigmoid};
 
 /// Twin of [`FitReport`] for files: a gap may be infinite, which JSON cannot say.
@@ -23,6 +24,8 @@ pub(super) struct Report {
     #[serde(with = "any_number")]
     seconds: f64,
     rows: usize,
+    #[serde(default, skip_serializing_if = "Route::is_default")]
+    route: Route,
 }
 
 /// Finite numbers as numbers, others as text.

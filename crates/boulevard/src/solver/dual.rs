@@ -1,5 +1,6 @@
 //! The dual problem, its solution, and what a solver is asked to do.
 
+use super::route::Route;
 use crate::error::{Error, Result};
 use crate::observe::StopReason;
 
@@ -85,7 +86,8 @@ impl DualProblem<'_> {
 pub struct DualSolution {
     /// The variables `b`.
     pub coefficients: Vec<f64>,
-    /// `K b + linear` for every sample: its decision value is `gradient - linear - offset`.
+    /// `K b + linear` for every sample: its decision value is `gradient - linear - offset`. Blocks know the samples that are neither
+    /// support vectors nor near the margin to single precision only.
     pub gradient: Vec<f64>,
     /// The multiplier of the equality; of each group's where there are two (else both the same).
     pub offsets: [f64; 2],
@@ -93,12 +95,15 @@ pub struct DualSolution {
     pub objective: f64,
     /// Largest KKT violation `max over falling - min over growing` of the gradient.
     pub violation: f64,
-    /// Duality gap divided by the larger of the two objectives' sizes.
+    /// Duality gap divided by the larger of the two objectives' sizes. Infinite, like the violation, if the fit of a large table was
+    /// interrupted and computing it would have kept the caller waiting.
     pub gap: f64,
     /// Steps taken.
     pub iterations: u64,
     /// Why the solver stopped.
     pub stop: StopReason,
+    /// Which way it went, and why.
+    pub route: Route,
 }
 
 /// How a problem is to be solved.

@@ -3,10 +3,14 @@
 //! [`DualProblem`] states the problem, [`Solver`] solves it from kernel rows and keeps the rows for the next problem on the same
 //! samples (another C, fold, label or round). The doors in [`crate::svm`] fill in the problem; they know nothing of the algorithm.
 
+mod blocked;
+mod blocks;
 mod certificate;
 mod dual;
 pub mod linear;
+mod memory;
 mod polish;
+mod route;
 mod single;
 mod smo;
 mod solve;
@@ -32,7 +36,9 @@ pub fn release_memory() -> usize {
 mod tests;
 
 pub use dual::{DualProblem, DualSolution, Equality, Options};
+pub use route::Route;
 pub use solve::Solver;
-pub use source::{DoubledKernel, KernelSource, SubsetKernel, TableKernel};
+pub(crate) use solve::automatic_cache;
+pub use source::{DoubledKernel, ExactWork, KernelSource, SubsetKernel, TableKernel};
 pub(crate) use source::{GroupMatrices, SMALL};
 pub(crate) use start::fill_up;

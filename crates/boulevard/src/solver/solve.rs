@@ -1,8 +1,11 @@
 //! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
 
+use super::blocked;
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
+use super::memory::free_memory;
 use super::polish::polish;
+use super::route::{self, Route};
 use super::single;
 use super::smo::{Budget, Engine, Limits, PassOutcome};
 use super::source::{KernelSource, SMALL};
@@ -10,7 +13,7 @@ use std::sync::Mutex;
 
 use crate::error::{Error, Result};
 use crate::kernel::{self, weigh_watched};
-use crate::observe::{Context, StopReason, stopped as stopped_by};
+use crate::observe::{Context, Progress, StopReason, stopped as stopped_by};
 use crate::parallel::{self, Crew};
 use crate::simd::Real;
 
@@ -27,36 +30,54 @@ const REFINE_UP_TO: usize = 300;
 const REFINED: f64 = 1e-7;
 /// Rounding leaves nothing to gain below this.
 const FINEST: f64 = 1e-9;
-/// Bytes for kernel rows if nobody says otherwise.
+/// Bytes for kernel rows if neither the caller nor the system says otherwise.
 const DEFAULT_CACHE: usize = 200 << 20;
+/// This share of the free memory may be taken without being asked for.
+const FREE_SHARE: usize = 4;
 
 /// Solves [`DualProblem`]s on one set of samples. Kernel rows stay in memory from one problem to the next.
 pub struct Solver<'a> {
-    source: &'a dyn KernelSource,
-    context: Context<'a>,
+    pub(super) source: &'a dyn KernelSource,
+    pub(super) context: Context<'a>,
     diagonal: Vec<f64>,
-    crew: Crew,
+    pub(super) crew: Crew,
     cache: usize,
+    shared: bool,
+    /// Bytes for a set's kernel matrix.
+    pub(super) set_bytes: usize,
     single: Option<Engine<'a, f32>>,
     double: Option<Engine<'a, f64>>,
 }
 
 impl<'a> Solver<'a> {
-    /// A solver with room for `cache` bytes of kernel rows (200 MiB if none is given, and never more than the context allows).
+    /// A solver with room for `cache` bytes of kernel rows, or for what it can use within a quarter of the free memory if none are given;
+    /// never more than the context allows.
     pub fn new(source: &'a dyn KernelSource, cache: Option<usize>, context: &Context<'a>) -> Result<Self> {
         let n = source.len();
-        let mut cache = cache.unwrap_or(DEFAULT_CACHE);
+        let mut cache = cache.unwrap_or_else(|| automatic_cache(n, 1));
+        let mut set_bytes = usize::MAX;
+        let blocks = route::may_block(source);
+        let needed = blocked::fewest_bytes(source);
+        if blocks && let Some(allowed) = context.memory.map_or_else(free_memory, Some) {
+            if allowed < needed {
+                return Err(Error::Memory { what: "the packed table and the smallest working set", needed, allowed });
+            }
+            set_bytes = allowed - needed + blocked::SMALLEST_SET_BYTES;
+        }
         if let Some(allowed) = context.memory {
             // Gradients, bounds and statuses beside the tables, and room for a few rows.
             let (fixed, rows) = (source.table_bytes().saturating_add(96 * n), 16 * n.max(64) * size_of::<f64>());
-            if allowed < fixed.saturating_add(rows) {
+            if blocks {
+                // Rows that find no room leave the problem to blocks.
+                cache = cache.min(allowed.saturating_sub(fixed));
+            } else if allowed < fixed.saturating_add(rows) {
                 return Err(Error::Memory {
                     what: "the packed table and the smallest kernel row cache",
                     needed: fixed.saturating_add(rows),
                     allowed,
                 });
             }
-            cache = cache.min(allowed - fixed);
+            cache = cache.min(allowed.saturating_sub(fixed));
         }
         // Cores that others hold are left to them; the longer the fit, the better one may look.
         let threads = if n < 1000 || context.threads == 1 {
@@ -64,7 +85,13 @@ impl<'a> Solver<'a> {
         } else {
             context.threads.min(parallel::free_cores((1 + n / 1000).min(5) + (n / 4000).min(15)))
         };
-        Ok(Self { source, context: *context, diagonal: source.diagonal()?, crew: Crew::new(threads), cache, single: None, double: None })
+        let (diagonal, crew) = (source.diagonal()?, Crew::new(threads));
+        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, single: None, double: None })
+    }
+
+    /// Many problems will be solved on the same samples: kernel rows that fit the cache are worth keeping.
+    pub(crate) fn shared(self) -> Self {
+        Self { shared: true, ..self }
     }
 
     /// Bytes for rows: with few features a row is cheaper to compute twice than to write to memory for the first time.
@@ -94,15 +121,24 @@ impl<'a> Solver<'a> {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
+        let mut route = route::choose(self.source, problem, self.cache, self.shared);
+        // Whoever follows the fit hears which way it goes.
+        let stage = route.to_string();
+        let way = Progress { stage: &stage, done: 0, total: None, violation: None, tolerance: None };
+        let mut stopped = if route.is_blocks() { self.context.check(&way) } else { None };
         let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
+        // Blocks compute the gradient of their start themselves.
+        let unknown = warm && route.is_blocks();
         let mut gradient = known.unwrap_or_else(|| problem.linear.to_vec());
         if gradient.len() != problem.len() {
             return Err(Error::shape("gradient of the start, one value per sample", problem.len(), gradient.len()));
         }
         // Whether the gradient is that of `b`: only then can it certify anything.
-        let mut current = true;
-        let stopped = if warm { self.exact_gradient(problem, &b, &mut gradient)? } else { None };
-        current &= stopped.is_none();
+        let mut current = !warm;
+        if stopped.is_none() && warm && !unknown {
+            stopped = self.exact_gradient(problem, &b, &mut gradient)?;
+            current = stopped.is_none();
+        }
         let mut iterations = 0;
         let mut stop = match problem.equality {
             _ if stopped.is_some() => stopped.unwrap_or_default(),
@@ -110,7 +146,22 @@ impl<'a> Solver<'a> {
                 Ok(rows) => single::descend(rows, &self.diagonal, problem, &mut b, &mut gradient, options, &mut iterations, &self.context),
                 Err(reason) => reason,
             },
-            _ => self.pairs(problem, options, &mut b, &mut gradient, &mut iterations, &mut current)?,
+            _ => {
+                let revisable = route == Route::Cached;
+                let ended = match route.is_blocks() {
+                    true => None,
+                    false => self.pairs(problem, options, revisable, &mut b, &mut gradient, &mut iterations, &mut current)?,
+                };
+                match ended {
+                    Some(stop) => stop,
+                    None => {
+                        route = route.max(if revisable { Route::Revised } else { Route::default() });
+                        let found = self.blocks(problem, options, unknown, &mut b, &mut gradient, &mut iterations)?;
+                        (route, current) = (route.max(found.route), found.checked);
+                        found.stop
+                    }
+                }
+            }
         };
         if options.polish && matches!(stop, StopReason::Converged | StopReason::Rounding) {
             polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
@@ -132,6 +183,7 @@ impl<'a> Solver<'a> {
             gap: certificate.gap,
             iterations,
             stop,
+            route,
         })
     }
 
@@ -155,26 +207,27 @@ impl<'a> Solver<'a> {
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
         // It takes milliseconds: the observer is not called.
         let observer = self.context.observer.take();
-        let stop = self.pairs(problem, &finer, b, gradient, iterations, current);
+        let stop = self.pairs(problem, &finer, false, b, gradient, iterations, current);
         self.context.observer = observer;
-        let stop = stop?;
+        let stop = stop?.unwrap_or_default();
         // Running out of these extra steps is no failure: the tolerance asked for was reached before.
         Ok(if matches!(stop, StopReason::MaxIterations | StopReason::Rounding) { StopReason::Converged } else { stop })
     }
 
-    /// Pair steps until the true violation is within the tolerance.
-    fn pairs(
+    /// Pair steps until the true violation is within the tolerance; none if `leave_crowded` and rows were computed again and again.
+    pub(super) fn pairs(
         &mut self,
         problem: &DualProblem<'_>,
         options: &Options,
+        leave_crowded: bool,
         b: &mut [f64],
         gradient: &mut Vec<f64>,
         iterations: &mut u64,
         current: &mut bool,
-    ) -> Result<StopReason> {
+    ) -> Result<Option<StopReason>> {
         let enough = match stopped_by(self.single_is_enough(problem, options))? {
             Ok(enough) => enough,
-            Err(reason) => return Ok(reason),
+            Err(reason) => return Ok(Some(reason)),
         };
         if enough {
             let mut target = MARGIN * options.tolerance;
@@ -182,16 +235,23 @@ impl<'a> Solver<'a> {
             let (mut exact_at, mut exact_since) = (b.to_vec(), *iterations);
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
-                let outcome = self.run_single(problem, options, target, b, gradient, iterations)?;
+                let outcome = self.run_single(problem, options, target, leave_crowded, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
                 if let PassOutcome::Stopped(reason) = outcome {
                     *current = whole;
-                    return Ok(reason);
+                    return Ok(Some(reason));
+                }
+                if outcome == PassOutcome::Crowded {
+                    // Their memory is better used otherwise.
+                    self.single = None;
+                    let stopped = if whole { None } else { self.exact_gradient(problem, b, gradient)? };
+                    *current = stopped.is_none();
+                    return Ok(stopped);
                 }
                 let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
                 if whole && outcome == PassOutcome::Reached {
                     if target + error <= options.tolerance {
-                        return Ok(StopReason::Converged);
+                        return Ok(Some(StopReason::Converged));
                     }
                     if error <= WIDEST_MARGIN * options.tolerance {
                         // A few more steps are cheaper than the exact gradient.
@@ -201,10 +261,10 @@ impl<'a> Solver<'a> {
                 }
                 if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
                     *current = whole;
-                    return Ok(reason);
+                    return Ok(Some(reason));
                 }
                 if violation(problem, b, gradient) <= options.tolerance {
-                    return Ok(StopReason::Converged);
+                    return Ok(Some(StopReason::Converged));
                 }
                 exact_at.copy_from_slice(b);
                 exact_since = *iterations;
@@ -217,20 +277,20 @@ impl<'a> Solver<'a> {
         loop {
             let outcome = match stopped_by(self.run_double(problem, options, b, gradient, iterations))? {
                 Ok(outcome) => outcome,
-                Err(reason) => return Ok(reason),
+                Err(reason) => return Ok(Some(reason)),
             };
             let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
             if let PassOutcome::Stopped(reason) = outcome {
                 *current = whole;
-                return Ok(reason);
+                return Ok(Some(reason));
             }
             if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
                 *current = false;
-                return Ok(reason);
+                return Ok(Some(reason));
             }
             let reached = violation(problem, b, gradient) <= options.tolerance;
             if whole || outcome == PassOutcome::Stuck || reached {
-                return Ok(if reached || outcome == PassOutcome::Reached { StopReason::Converged } else { StopReason::Rounding });
+                return Ok(Some(if reached || outcome == PassOutcome::Reached { StopReason::Converged } else { StopReason::Rounding }));
             }
         }
     }
@@ -252,6 +312,7 @@ impl<'a> Solver<'a> {
             max_iterations: options.max_iterations.unwrap_or(u64::MAX),
             // Leaving samples out pays when there are many more steps than samples.
             shrink_after: options.shrinking.then(|| 3 * problem.len() as u64),
+            leave_crowded: false,
         }
     }
 
@@ -260,11 +321,12 @@ impl<'a> Solver<'a> {
         problem: &DualProblem<'_>,
         options: &Options,
         target: f64,
+        leave_crowded: bool,
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
     ) -> Result<PassOutcome> {
-        let limits = self.limits(problem, options, target);
+        let limits = Limits { leave_crowded, ..self.limits(problem, options, target) };
         let budget = self.budget(size_of::<f32>());
         let (rows, threads) = (self.source.single()?, self.crew.threads());
         let engine =
@@ -329,6 +391,17 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// What a fit of `n` samples can use for kernel rows, within a quarter of the free memory.
+///
+/// Fits that run `at_once` share that quarter.
+pub(crate) fn automatic_cache(n: usize, at_once: usize) -> usize {
+    let useful = n.saturating_mul(n).saturating_mul(size_of::<f64>());
+    if useful <= DEFAULT_CACHE {
+        return DEFAULT_CACHE;
+    }
+    useful.min(free_memory().map_or(DEFAULT_CACHE, |free| free / FREE_SHARE / at_once.max(1)))
+}
+
 /// How wrong the gradient may be after `iterations` steps in single precision from a point with an exact one.
 ///
 /// Roundings of the steps add up like a random walk with the gradient's typical size (the factor is four standard deviations of a uniform
@@ -337,4 +410,12 @@ fn rounding(b: &[f64], exact_at: &[f64], gradient: &[f64], iterations: u64) -> f
     let size = b.iter().zip(exact_at).map(|(v, w)| (v - w) * (v - w)).sum::<f64>().sqrt();
     let typical = (gradient.iter().map(|v| v * v).sum::<f64>() / gradient.len() as f64).sqrt();
     f32::ROUNDING * (2.3 * (iterations as f64).sqrt() * typical + 2.0 * size)
+}
+
+#[cfg(test)]
+impl Solver<'_> {
+    /// Another room for rows.
+    pub(super) fn set_cache(&mut self, bytes: usize) {
+        self.cache = bytes;
+    }
 }

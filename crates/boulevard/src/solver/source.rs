@@ -16,6 +16,9 @@ pub(crate) const SMALL: usize = 600;
 /// Features from which reading a kernel matrix from memory is faster than computing it again.
 const SHARED_FROM: usize = 128;
 
+/// What is done with rows in double precision: the kernel, and the numbers that the rows asked for have in it.
+pub type ExactWork<'a> = dyn FnMut(&dyn KernelRows<f64>, &[usize]) + 'a;
+
 /// The kernel matrix of one set of samples.
 pub trait KernelSource: Sync {
     /// Number of samples.
@@ -35,6 +38,15 @@ pub trait KernelSource: Sync {
     /// Whether `k(x, z) = k(z, x)` by the kernel's formula; a matrix or function that was given may be anything.
     fn symmetric(&self) -> bool {
         false
+    }
+    /// Whether every kernel matrix is positive semi-definite, see [`Kernel::is_positive_semidefinite`].
+    fn is_positive_semidefinite(&self) -> Option<bool> {
+        Some(false)
+    }
+    /// Calls `work` with rows `rows` and columns `columns` in double precision.
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
+        work(&*self.double()?.restrict(columns), rows);
+        Ok(())
     }
     /// Bytes that packed tables take, in both precisions and both layouts.
     fn table_bytes(&self) -> usize {
@@ -180,6 +192,15 @@ impl KernelSource for SubsetKernel<'_> {
     fn symmetric(&self) -> bool {
         self.whole.symmetric()
     }
+
+    fn is_positive_semidefinite(&self) -> Option<bool> {
+        self.whole.is_positive_semidefinite()
+    }
+
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
+        let samples = |chosen: &[usize]| -> Vec<usize> { chosen.iter().map(|&k| self.samples[k]).collect() };
+        self.whole.exact(&samples(rows), &samples(columns), work)
+    }
 }
 
 impl KernelSource for TableKernel<'_> {
@@ -214,6 +235,22 @@ impl KernelSource for TableKernel<'_> {
         self.kernel.form().symmetric
     }
 
+    fn is_positive_semidefinite(&self) -> Option<bool> {
+        self.kernel.is_positive_semidefinite()
+    }
+
+    /// From the few rows that are asked for: whole tables in double precision would be two thirds of a large fit's memory.
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
+        if self.rounded || self.len() <= SMALL || matches!(self.kernel, Kernel::Precomputed | Kernel::Custom(_)) {
+            work(&*self.double()?.restrict(columns), rows);
+            return Ok(());
+        }
+        let (training, x) = (self.x.select(rows), self.x.select(columns));
+        let kernel = kernel::cross::<f64>(&self.kernel, &training, &[], &x, &self.context)?;
+        work(&*kernel, &(0..rows.len()).collect::<Vec<_>>());
+        Ok(())
+    }
+
     fn table_bytes(&self) -> usize {
         let values = match self.x {
             Matrix::Sparse(csr) if self.x.columns() > 512 => csr.values().len().saturating_mul(2),
@@ -244,8 +281,23 @@ impl<'a> DoubledKernel<'a> {
 struct Doubled<'a, T> {
     rows: &'a dyn KernelRows<T>,
     lanes: usize,
-    /// The variables to show as columns, all of them if none are named.
-    chosen: Option<Vec<usize>>,
+    /// The samples of the variables that are shown as columns; none if all are.
+    chosen: Option<Box<dyn KernelRows<T> + 'a>>,
+}
+
+impl<T: Real> Doubled<'_, T> {
+    /// Samples of variables.
+    fn samples(&self, variables: &[usize]) -> Vec<usize> {
+        variables.iter().map(|&variable| variable % self.rows.rows()).collect()
+    }
+
+    /// The two runs of samples that a run of all variables is: the samples, and where they begin in the run.
+    fn halves(&self, columns: &Range<usize>) -> [(Range<usize>, usize); 2] {
+        let half = self.rows.columns();
+        let first = columns.start.min(half)..columns.end.min(half);
+        let second = columns.start.max(half) - half..columns.end.max(half) - half;
+        [(first.clone(), 0), (second, first.len())]
+    }
 }
 
 impl<T: Real> KernelRows<T> for Doubled<'_, T> {
@@ -254,17 +306,40 @@ impl<T: Real> KernelRows<T> for Doubled<'_, T> {
     }
 
     fn columns(&self) -> usize {
-        self.chosen.as_ref().map_or(2 * self.rows.columns(), Vec::len)
+        self.chosen.as_ref().map_or(2 * self.rows.columns(), |chosen| chosen.columns())
     }
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
-        let half = self.rows.columns();
-        let width = half.next_multiple_of(self.lanes);
-        let mut buffer = vec![T::default(); width];
-        for (&row, out) in rows.iter().zip(out) {
-            self.rows.fill(&[row % half], 0..half, &mut [&mut buffer]);
-            let variable = |c: usize| self.chosen.as_ref().map_or(c, |chosen| chosen[c]);
-            out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = buffer[variable(c) % half]);
+        let rows = self.samples(rows);
+        if let Some(chosen) = &self.chosen {
+            return chosen.fill(&rows, columns, out);
+        }
+        for (samples, at) in self.halves(&columns) {
+            // A run may begin anywhere, a kernel's columns only at a panel.
+            let first = samples.start - samples.start % self.lanes;
+            let mut buffer = vec![T::default(); (samples.end - first).next_multiple_of(self.lanes)];
+            for (&row, out) in rows.iter().zip(out.iter_mut()).filter(|_| !samples.is_empty()) {
+                self.rows.fill(&[row], first..samples.end, &mut [&mut buffer]);
+                out[at..at + samples.len()].copy_from_slice(&buffer[samples.start - first..samples.end - first]);
+            }
+        }
+    }
+
+    fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
+        let rows = self.samples(rows);
+        if let Some(chosen) = &self.chosen {
+            return chosen.weigh(&rows, weights, outputs, columns, sums);
+        }
+        let stride = sums.len() / outputs.max(1);
+        for (samples, at) in self.halves(&columns).into_iter().filter(|(samples, _)| !samples.is_empty()) {
+            let first = samples.start - samples.start % self.lanes;
+            let width = (samples.end - first).next_multiple_of(self.lanes);
+            let mut buffer = vec![0.0; outputs * width];
+            self.rows.weigh(&rows, weights, outputs, first..samples.end, &mut buffer);
+            for (sums, buffer) in sums.chunks_exact_mut(stride).zip(buffer.chunks_exact(width)) {
+                let part = sums[at..at + samples.len()].iter_mut();
+                part.zip(&buffer[samples.start - first..]).for_each(|(sum, more)| *sum += more);
+            }
         }
     }
 
@@ -278,7 +353,9 @@ impl<T: Real> KernelRows<T> for Doubled<'_, T> {
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
-        Box::new(Self { chosen: Some(columns.to_vec()), ..*self })
+        // Only the whole is ever restricted.
+        debug_assert!(self.chosen.is_none(), "columns are named among all variables");
+        Box::new(Self { chosen: Some(self.rows.restrict(&self.samples(columns))), ..*self })
     }
 }
 
@@ -304,5 +381,18 @@ impl KernelSource for DoubledKernel<'_> {
 
     fn dimensions(&self) -> usize {
         self.inner.dimensions()
+    }
+
+    fn is_positive_semidefinite(&self) -> Option<bool> {
+        self.inner.is_positive_semidefinite()
+    }
+
+    fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
+        let samples = |chosen: &[usize]| -> Vec<usize> { chosen.iter().map(|&k| k % self.inner.len()).collect() };
+        self.inner.exact(&samples(rows), &samples(columns), work)
+    }
+
+    fn table_bytes(&self) -> usize {
+        self.inner.table_bytes()
     }
 }

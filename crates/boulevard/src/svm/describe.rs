@@ -51,11 +51,15 @@ pub(crate) fn fit(report: &FitReport) -> Vec<Fact> {
     if report.gap.is_infinite() {
         return vec![("trained", "elsewhere: the file says nothing about the fit".into())];
     }
-    vec![
+    let mut facts = vec![
         ("trained on", format!("{} rows in {}, {} steps", report.rows, seconds(report.seconds), report.iterations)),
         ("optimality", format!("{}; relative duality gap {:.1e}, violation {:.1e}", stop(report.stop), report.gap, report.violation)),
         ("objective", g(report.objective)),
-    ]
+    ];
+    if !report.route.is_default() {
+        facts.push(("solver", report.route.to_string()));
+    }
+    facts
 }
 
 /// Why a solver stopped, in words.

@@ -11,7 +11,7 @@ use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
-use crate::solver::{DualSolution, Options, SMALL, TableKernel};
+use crate::solver::{DualSolution, Options, Route, SMALL, TableKernel, automatic_cache};
 
 /// Parameters in, model out.
 pub trait Learner {
@@ -77,8 +77,8 @@ pub trait Learner {
 pub struct SolverSettings {
     /// The KKT violation to reach.
     pub tolerance: f64,
-    /// Megabytes of kernel rows to keep.
-    pub cache_megabytes: f64,
+    /// Megabytes of kernel rows to keep at most; none: what the fit can use, up to a quarter of the memory that is free.
+    pub cache_megabytes: Option<f64>,
     /// Steps at most; none means no limit.
     pub max_iterations: Option<u64>,
     /// Whether to leave out samples that seem settled while the rest is solved.
@@ -92,14 +92,14 @@ pub struct SolverSettings {
 
 impl Default for SolverSettings {
     fn default() -> Self {
-        Self { tolerance: 1e-3, cache_megabytes: 200.0, max_iterations: None, shrinking: true, polish: true, libsvm_rounding: false }
+        Self { tolerance: 1e-3, cache_megabytes: None, max_iterations: None, shrinking: true, polish: true, libsvm_rounding: false }
     }
 }
 
 impl SolverSettings {
     pub(crate) fn validate(&self, owner: &'static str) -> Result<()> {
         check::positive(owner, "tolerance", self.tolerance)?;
-        check::positive(owner, "cache_megabytes", self.cache_megabytes)
+        self.cache_megabytes.map_or(Ok(()), |megabytes| check::positive(owner, "cache_megabytes", megabytes))
     }
 
     pub(crate) fn options(&self) -> Options {
@@ -114,7 +114,12 @@ impl SolverSettings {
     }
 
     pub(crate) fn cache_bytes(&self) -> Option<usize> {
-        Some((self.cache_megabytes * 1e6).min(1e15) as usize)
+        self.cache_megabytes.map(|megabytes| (megabytes * 1e6).min(1e15) as usize)
+    }
+
+    /// The cache of each of several fits of `samples` that run `at_once`.
+    pub(crate) fn cache_bytes_of(&self, samples: usize, at_once: usize) -> usize {
+        self.cache_bytes().unwrap_or_else(|| automatic_cache(samples, at_once))
     }
 }
 
@@ -141,6 +146,9 @@ pub struct FitReport {
     pub seconds: f64,
     /// Rows it learnt from (those with weight zero do not count).
     pub rows: usize,
+    /// How the problems were solved, and why so; the most elaborate way of any of them.
+    #[serde(default, skip_serializing_if = "Route::is_default")]
+    pub route: Route,
 }
 
 impl FitReport {
@@ -152,6 +160,7 @@ impl FitReport {
             gap: solution.gap,
             iterations: solution.iterations,
             stop: solution.stop,
+            route: solution.route,
             ..Self::default()
         });
     }
@@ -163,6 +172,7 @@ impl FitReport {
         self.gap = worse(self.gap, other.gap);
         self.iterations += other.iterations;
         self.stop = self.stop.worst(other.stop);
+        self.route = self.route.max(other.route);
     }
 
     /// Every fit ends here, with the numbers that its model predicts with: what is not finite is no model, and what was solved has a

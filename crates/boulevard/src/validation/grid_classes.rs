@@ -167,7 +167,7 @@ impl Search<'_> {
     }
 
     fn on_all_rows(&self, unit: &Unit, source: &TableKernel<'_>, options: &SolverSettings, inner: &Context<'_>) -> Result<Vec<Outcome>> {
-        let mut solver = Solver::new(source, options.cache_bytes(), inner)?;
+        let mut solver = Solver::new(source, options.cache_bytes(), inner)?.shared();
         let rows: Vec<usize> = (0..source.len()).collect();
         let mut last: Vec<Option<Solved>> = Vec::new();
         last.resize_with(unit.folds.len() * self.tasks.len(), || None);
@@ -204,7 +204,7 @@ impl Search<'_> {
             let of_pair = |&row: &usize| task.sign(self.classes.codes()[row] as usize) != 0.0;
             let rows: Vec<usize> = (0..source.len()).filter(of_pair).collect();
             let subset = source.subset(&rows)?;
-            let mut solver = Solver::new(&subset, options.cache_bytes(), inner)?;
+            let mut solver = Solver::new(&subset, options.cache_bytes(), inner)?.shared();
             for ((number, test), tallies) in unit.folds.clone().zip(&tests).zip(&mut tallies) {
                 let fold = &self.folds[number];
                 if !fold.has_both_sides(task) {

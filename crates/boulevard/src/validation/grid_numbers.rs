@@ -24,7 +24,7 @@ pub(super) fn run(
     let (y, weights, n) = (data.expect_real()?, data.weights_or_ones(), data.len());
     let outcomes = run_units(kernel, &learner.solver, &data.x, splits.len(), settings, context, |unit, source, options, inner| {
         let svr = Svr { solver: *options, ..learner.clone() };
-        let mut solver = Solver::new(source, options.cache_bytes(), inner)?;
+        let mut solver = Solver::new(source, options.cache_bytes(), inner)?.shared();
         let mut outcomes = Vec::new();
         // Held-out rows have no cost, and a target of zero keeps their gradient free of it.
         let folds: Vec<(usize, Vec<f64>, Vec<f64>)> = unit

@@ -40,12 +40,14 @@ pub(super) fn run_units(
     let units = cut(settings, folds, x.rows(), context);
     let (at_once, inner) = share(context, x.rows(), units.len());
     let mut solver = *solver;
-    solver.cache_megabytes /= at_once as f64;
+    let megabytes =
+        solver.cache_megabytes.map_or_else(|| solver.cache_bytes_of(x.rows(), at_once) as f64 / 1e6, |given| given / at_once as f64);
+    solver.cache_megabytes = Some(megabytes);
     // Scores do not need the last digits; the refit gets them.
     solver.polish = false;
     // Leaving samples out gives up the rows that the next problem needs: not where all of them fit.
     let whole = (x.rows() as f64).powi(2) * size_of::<f32>() as f64;
-    solver.shrinking &= whole > solver.cache_megabytes * 1e6;
+    solver.shrinking &= whole > megabytes * 1e6;
     let results = parallel::map(at_once, units.len(), |u| {
         let source = TableKernel::new(&settings[units[u].settings.start].kernel(kernel), x, &inner);
         work(&units[u], &source, &solver, &inner)

@@ -96,7 +96,7 @@ impl Request {
             [data, model] => (data.clone(), model.clone()),
             files => bail!("expected a training file and perhaps a model file, got {} names\n\n{USAGE}", files.len()),
         };
-        let solver = SolverSettings { cache_megabytes: 100.0, ..SolverSettings::default() };
+        let solver = SolverSettings { cache_megabytes: Some(100.0), ..SolverSettings::default() };
         let mut request = Self {
             kind: 0,
             kernel: 2,
@@ -134,7 +134,7 @@ impl Request {
             'c' => self.c = choice.number()?,
             'n' => self.nu = choice.number()?,
             'p' => self.epsilon = choice.number()?,
-            'm' => self.solver.cache_megabytes = choice.number()?,
+            'm' => self.solver.cache_megabytes = Some(choice.number()?),
             'e' => self.solver.tolerance = choice.number()?,
             'h' => self.solver.shrinking = choice.switch()?,
             'b' => self.probability = choice.switch()?,

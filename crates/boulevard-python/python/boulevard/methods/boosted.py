@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from .. import _core
 from .._base import fitting
+from .._cache import cache_size as cache_size_of
+from .._cache import megabytes
 from .._classes import ProbabilityMixin, class_names, read_weights
 from .._docs import document
 from .._files import loads
@@ -235,7 +237,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
             "class_weight": weights,
             "solver": {
                 "tolerance": float(self.tol),
-                "cache_megabytes": float(self.cache_size),
+                "cache_megabytes": megabytes(self.cache_size),
                 "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
             },
             "seed": seed_of(self.random_state),
@@ -250,7 +252,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
             "at_least_one": {name: value for value, name in _AT_LEAST_ONE.items()}[given["at_least_one"]],
             "class_weight": None if given["class_weight"] == "equal" else given["class_weight"],
             "tol": solver["tolerance"],
-            "cache_size": solver["cache_megabytes"],
+            "cache_size": cache_size_of(solver["cache_megabytes"]),
             "max_iter": steps_of(solver["max_iterations"]),
             "random_state": given["seed"],
         }

@@ -9,6 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import _core
 from .._base import fitting
+from .._cache import cache_size as cache_size_of
+from .._cache import megabytes
 from .._classes import class_names
 from .._docs import document
 from .._files import loads
@@ -243,7 +245,7 @@ class ParetoSVC(KernelClassifier):
             "pick": self.pick.replace("-", "_") if isinstance(self.pick, str) else {"index": int(self.pick)},
             "refit": bool(self.refit),
             "tolerance": float(self.tol),
-            "cache_megabytes": float(self.cache_size),
+            "cache_megabytes": megabytes(self.cache_size),
             "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
@@ -257,7 +259,7 @@ class ParetoSVC(KernelClassifier):
             **kernel_parameters(given["kernel"]),
             "pick": pick["index"] if isinstance(pick, dict) else pick.replace("_", "-"),
             "tol": given["tolerance"],
-            "cache_size": given["cache_megabytes"],
+            "cache_size": cache_size_of(given["cache_megabytes"]),
             "max_iter": steps_of(given["max_iterations"]),
             "random_state": given["seed"],
         }

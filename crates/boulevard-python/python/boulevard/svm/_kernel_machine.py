@@ -12,6 +12,8 @@ from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from .. import _core
 from .._base import NativeEstimator
+from .._cache import cache_size as cache_size_of
+from .._cache import megabytes
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
 from .._limits import SHARED_LIMITS
 from .._request import Data
@@ -65,7 +67,7 @@ class KernelEstimator(NativeEstimator):
     def _solver(self) -> Parts:
         return {
             "tolerance": float(self.tol),
-            "cache_megabytes": float(self.cache_size),
+            "cache_megabytes": megabytes(self.cache_size),
             "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
             "shrinking": bool(self.shrinking),
             # These classes stand in for LIBSVM's: its answers to many digits, where digits can be seen.
@@ -78,7 +80,7 @@ class KernelEstimator(NativeEstimator):
         return {
             **kernel_parameters(given["kernel"]),
             "tol": solver["tolerance"],
-            "cache_size": solver["cache_megabytes"],
+            "cache_size": cache_size_of(solver["cache_megabytes"]),
             "max_iter": steps_of(solver["max_iterations"]),
             "shrinking": solver["shrinking"],
         }

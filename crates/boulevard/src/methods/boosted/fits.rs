@@ -37,6 +37,9 @@ pub(super) struct Fits {
 /// Rounds that are added before the held-out rows are asked again; if the best number lies this far back, there will be no more.
 const PATIENCE: usize = 5;
 
+/// Bytes for distances if nobody says otherwise.
+const DISTANCES: usize = 200_000_000;
+
 /// Fits every label on all rows (if `whole`) and once per split without its test rows.
 pub(super) fn fit_all(
     settings: &BoostedSvc,
@@ -46,7 +49,7 @@ pub(super) fn fit_all(
     whole: bool,
     context: &Context<'_>,
 ) -> Result<Fits> {
-    let bytes = settings.solver.cache_bytes().unwrap_or(usize::MAX).min(context.memory.unwrap_or(usize::MAX));
+    let bytes = settings.solver.cache_bytes().unwrap_or(DISTANCES).min(context.memory.unwrap_or(usize::MAX));
     let distances = Distances::new(x, bytes, context)?;
     let schedule = settings.schedule(&distances, &problems.weights)?;
     let splits = if held_out { splits(settings, problems, x) } else { Vec::new() };

@@ -325,9 +325,9 @@ fn memory_decides_the_way_not_the_answer() {
     let data = labeled(150, 9);
     // One round: a row that rounding puts on the other side changes the weights of all later ones.
     let whole = BoostedSvc { thresholds: Thresholds::Zero, early_stopping: false, max_rounds: 1, ..short() };
-    let solver = SolverSettings { tolerance: 1e-8, cache_megabytes: 0.2, ..SolverSettings::default() };
+    let solver = SolverSettings { tolerance: 1e-8, cache_megabytes: Some(0.2), ..SolverSettings::default() };
     for sampling in [Sampling::All, Sampling::Stratified] {
-        let near = BoostedSvc { sampling, solver: SolverSettings { cache_megabytes: 200.0, ..solver }, ..whole.clone() };
+        let near = BoostedSvc { sampling, solver: SolverSettings { cache_megabytes: Some(200.0), ..solver }, ..whole.clone() };
         let far = BoostedSvc { sampling, solver, ..whole.clone() };
         let (a, b) = (near.fit(&data).unwrap(), far.fit(&data).unwrap());
         let (a, b) = (a.decision_values(&data.x).unwrap(), b.decision_values(&data.x).unwrap());

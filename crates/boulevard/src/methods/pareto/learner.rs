@@ -87,8 +87,8 @@ pub struct ParetoSvc {
     pub refit: bool,
     /// Relative KKT gap of every point of an exact front.
     pub tolerance: f64,
-    /// Megabytes for the kernel matrix or its rows.
-    pub cache_megabytes: f64,
+    /// Megabytes for the kernel matrix or its rows at most; none: what the fit can use, up to a quarter of the memory that is free.
+    pub cache_megabytes: Option<f64>,
     /// Steps of the solver per point at most; none means two hundred per row and 100 000.
     pub max_iterations: Option<u64>,
     /// Whether to fit probabilities with the model.
@@ -114,7 +114,7 @@ impl Default for ParetoSvc {
             pick: Pick::default(),
             refit: true,
             tolerance: 1e-5,
-            cache_megabytes: 200.0,
+            cache_megabytes: None,
             max_iterations: None,
             calibrate: false,
             seed: 0,
@@ -153,8 +153,8 @@ impl ParetoSvc {
         self.bias == Bias::Objective
     }
 
-    fn cache_bytes(&self) -> usize {
-        (self.cache_megabytes * 1e6).min(1e15) as usize
+    fn cache_bytes(&self, samples: usize) -> usize {
+        self.settings().cache_bytes_of(samples, 1)
     }
 
     /// The settings that a classifier made from a point remembers.
@@ -184,7 +184,7 @@ impl ParetoSvc {
 
     /// The front of one two-class problem.
     fn front(&self, table: &TableKernel<'_>, signs: &[f64], context: &Context<'_>) -> Result<Computed> {
-        let source = SignedKernel::new(table, signs, self.cache_bytes(), context);
+        let source = SignedKernel::new(table, signs, self.cache_bytes(signs.len()), context);
         let n = signs.len();
         let balanced = self.balanced();
         let reference = {
@@ -214,7 +214,7 @@ impl ParetoSvc {
             return Ok(Computed { members, iterations: evolved.generations, stop: evolved.stop, reference });
         }
         let task = self.task(&source, signs, context);
-        let cache = Some(self.cache_bytes());
+        let cache = Some(self.cache_bytes(signs.len()));
         let mut slots = task.sweep(self.n_points, cache, context)?;
         let mut stop = slots.iter().fold(StopReason::Converged, |worst, slot| worst.worst(slot.stop));
         let interrupted = matches!(stop, StopReason::TimeLimit | StopReason::Interrupted);
@@ -287,9 +287,9 @@ impl ParetoSvc {
             if signs.iter().all(|&y| y < 0.0) || signs.iter().all(|&y| y > 0.0) {
                 continue;
             }
-            let source = SignedKernel::new(&table, &signs, self.cache_bytes(), context);
+            let source = SignedKernel::new(&table, &signs, self.cache_bytes(signs.len()), context);
             let task = self.task(&source, &signs, context);
-            let mut solver = task.solver(Some(self.cache_bytes()), context)?;
+            let mut solver = task.solver(Some(self.cache_bytes(signs.len())), context)?;
             let ones = vec![1.0; signs.len()];
             let mut sum = share * task.largest();
             let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).unwrap_or(&ones), sum), None)?;
@@ -402,7 +402,7 @@ impl Learner for ParetoSvc {
     fn validate(&self) -> Result<()> {
         self.kernel.validate()?;
         check::positive(OWNER, "tolerance", self.tolerance)?;
-        check::positive(OWNER, "cache_megabytes", self.cache_megabytes)?;
+        self.cache_megabytes.map_or(Ok(()), |megabytes| check::positive(OWNER, "cache_megabytes", megabytes))?;
         if !(0.0..1.0).contains(&self.holdout) {
             return Err(check::complaint(OWNER, "holdout", "at least 0 (none) and below 1", self.holdout));
         }

@@ -7,6 +7,8 @@ const NONE: u32 = u32::MAX;
 const RECENT: u64 = 200;
 /// Evictions per slot before a cache takes all the memory it may.
 const PATIENCE: usize = 3;
+/// Evictions per slot of a cache that cannot grow after which it is no help any more.
+const CROWDED: usize = 2;
 
 pub(super) struct Cache {
     slot_of_row: Vec<u32>,
@@ -35,6 +37,11 @@ impl Cache {
     pub(super) fn grow(&mut self, slots: usize) {
         self.most = self.most.max(slots.min(self.slot_of_row.len()));
         self.slots = self.most;
+    }
+
+    /// Whether rows are computed again and again though all the memory is taken.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.slots == self.most && self.evicted > CROWDED * self.slots
     }
 
     pub(super) fn contains(&self, row: usize) -> bool {
@@ -71,8 +78,8 @@ impl Cache {
     /// A slot for `row`, which is not there yet. Rows used at step `now` itself are never given up for it.
     pub(super) fn insert(&mut self, row: usize, now: u64) -> usize {
         debug_assert!(!self.contains(row));
-        if self.row_of_slot.len() == self.slots && self.evicted > PATIENCE * self.slots {
-            self.slots = self.most;
+        if self.row_of_slot.len() == self.slots && self.slots < self.most && self.evicted > PATIENCE * self.slots {
+            (self.slots, self.evicted) = (self.most, 0);
         }
         if self.row_of_slot.len() < self.slots {
             self.slot_of_row[row] = self.row_of_slot.len() as u32;

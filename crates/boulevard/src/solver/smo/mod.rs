@@ -27,7 +27,8 @@ use std::time::{Duration, Instant};
 
 use self::cache::Cache;
 use self::conjugate::Direction;
-use self::moves::{Pair, move_pair, status};
+use self::moves::{Pair, move_pair};
+pub(super) use self::moves::{inside, status};
 use self::segment::{Block, Row, Segment};
 use super::certificate::slopes;
 use super::dual::{DualProblem, Equality};
@@ -66,6 +67,8 @@ pub(super) enum PassOutcome {
     Reached,
     /// No pair promises progress at this precision.
     Stuck,
+    /// The cache is too small for this problem, and there is another way.
+    Crowded,
     /// Something else ended it.
     Stopped(StopReason),
 }
@@ -76,6 +79,8 @@ pub(super) struct Limits {
     pub max_iterations: u64,
     /// Iterations before samples are left out; none never.
     pub shrink_after: Option<u64>,
+    /// Whether to give up when kernel rows are computed again and again.
+    pub leave_crowded: bool,
 }
 
 pub(super) struct Engine<'a, T: Real> {
@@ -228,6 +233,9 @@ impl<'a, T: Real> Engine<'a, T> {
                 return PassOutcome::Stopped(StopReason::MaxIterations);
             }
             let done = *iterations - first_iteration;
+            if limits.leave_crowded && self.cache.is_crowded() {
+                return PassOutcome::Crowded;
+            }
             if done % clock_every == clock_every - 1 && asked.elapsed() >= ASK_EVERY {
                 asked = Instant::now();
                 let progress = Progress {

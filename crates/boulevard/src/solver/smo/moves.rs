@@ -21,12 +21,12 @@ impl Pair {
 }
 
 /// Whether a value is away from a variable's bounds, and from zero where there is a kink.
-pub(super) fn inside(problem: &DualProblem<'_>, sample: usize, value: f64) -> bool {
+pub(in crate::solver) fn inside(problem: &DualProblem<'_>, sample: usize, value: f64) -> bool {
     problem.lower[sample] < value && value < problem.upper[sample] && (problem.kink == 0.0 || value != 0.0)
 }
 
 /// Which way a variable may move.
-pub(super) fn status(problem: &DualProblem<'_>, sample: usize, b: f64) -> u8 {
+pub(in crate::solver) fn status(problem: &DualProblem<'_>, sample: usize, b: f64) -> u8 {
     let mut byte = 0;
     if b < problem.upper[sample] {
         byte |= UP;

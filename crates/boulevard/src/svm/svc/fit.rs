@@ -109,7 +109,8 @@ impl Svc {
             let factors: Vec<f64> = samples.iter().map(|&s| classes.factors[classes.codes[s] as usize]).collect();
             let subset = if whole { None } else { Some(source.subset(&samples)?.of_groups(&members, [i, j])) };
             let source: &dyn KernelSource = subset.as_ref().map_or(source, |subset| subset);
-            let mut solver = Solver::new(source, self.solver.cache_bytes(), &inner)?;
+            let at_once = if all.len() > 1 { context.threads.min(all.len()) } else { 1 };
+            let mut solver = Solver::new(source, Some(self.solver.cache_bytes_of(source.len(), at_once)), &inner)?;
             let fit = self.solve_binary(&mut solver, &signs, &weights, &factors, None)?;
             if all.len() > 1 {
                 context.step("fit pairs", p, all.len());

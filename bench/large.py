@@ -1,0 +1,53 @@
+"""Fits of large tables: writes the tables, and runs scikit-learn-intelex on them for comparison.
+
+    python bench/large.py write ROWS FILE [COLUMNS]       a table for `cargo bench -p boulevard --bench speed -- large FILE C GAMMA`
+    python bench/large.py intelex ROWS C GAMMA            scikit-learn-intelex in single precision with 4 GB of cache
+    python bench/large.py fit ROWS C GAMMA                the installed package at its defaults
+
+Every fit should be the first of its process, and contenders should take turns: report ratios, never bare seconds.
+"""
+
+import sys
+import time
+
+import numpy as np
+from sklearn.datasets import make_classification
+
+
+def table(rows, columns=20):
+    """Eight overlapping clusters, a tenth of the labels drawn anew, columns standardised."""
+    X, y = make_classification(rows, columns, n_informative=10, n_redundant=2, n_clusters_per_class=4, class_sep=1.2, flip_y=0.1, random_state=7)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def fit(model, X, y):
+    start = time.perf_counter()
+    model.fit(X, y)
+    return time.perf_counter() - start
+
+
+def main(verb, rows, *rest):
+    if verb == "write":
+        X, y = table(int(rows), *map(int, rest[1:]))
+        names = [f"x{j}" for j in range(X.shape[1])] + ["class"]
+        lines = (",".join(map(repr, row.tolist())) + f",{'ab'[label]}" for row, label in zip(X, y))
+        with open(rest[0], "w") as out:
+            out.write("\n".join([",".join(names), *lines]) + "\n")
+        return
+    X, y = table(int(rows))
+    C, gamma = map(float, rest)
+    if verb == "intelex":
+        from sklearnex.svm import SVC
+
+        seconds = fit(SVC(C=C, gamma=gamma, cache_size=4000), X.astype(np.float32), y)
+    else:
+        from boulevard import SVC
+
+        model = SVC(C=C, gamma=gamma)
+        seconds = fit(model, X, y)
+        print(model.solver_, f"gap {model.dual_gap_:.1e}", sep="; ")
+    print(f"{verb} {rows} rows, C = {C:g}, gamma = {gamma:g}: {seconds:.3f} s")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

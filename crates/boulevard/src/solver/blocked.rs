@@ -1,0 +1,92 @@
+//! The solver's door to the blocked loop: sizes, memory, precision.
+
+use super::blocks::{self, CpuBlocks, Plan, Verdict};
+use super::dual::{DualProblem, Options};
+use super::route::Route;
+use super::solve::Solver;
+use super::source::KernelSource;
+use crate::error::Result;
+use crate::observe::StopReason;
+use crate::simd::Real;
+
+/// Variables in a set, for problems below and from [`LARGE`]; larger sets need fewer columns in all, but their steps leave the cache.
+const SETS: [usize; 2] = [1024, 2048];
+const LARGE: usize = 15_000;
+/// Problems from this size begin with outer sets of a fifth of the samples.
+const HUGE: usize = 40_000;
+const OUTER: usize = 5;
+/// The smallest set that makes sense, and the bytes of its kernel matrix.
+const SMALLEST_SET: usize = 256;
+pub(super) const SMALLEST_SET_BYTES: usize = SMALLEST_SET * SMALLEST_SET * size_of::<f32>();
+/// A kernel whose values are wrong by more than this many times the tolerance is not tried in single precision.
+const HOPELESS: f64 = 30.0;
+
+/// Bytes that a blocked fit cannot do without: tables in single precision in both layouts and the active rows once more, some numbers per
+/// sample, a small set.
+pub(super) fn fewest_bytes(source: &dyn KernelSource) -> usize {
+    const PER_SAMPLE: usize = 96;
+    source.table_bytes().div_ceil(2).saturating_add(PER_SAMPLE * source.len()).saturating_add(SMALLEST_SET_BYTES)
+}
+
+/// How the blocked loop ended.
+pub(super) struct Ended {
+    pub stop: StopReason,
+    /// Whether violation and gap are known.
+    pub checked: bool,
+    pub route: Route,
+}
+
+impl Solver<'_> {
+    /// The blocked loop until the true violation is within the tolerance. With `unknown` the gradient is that of zero, not that of `b`.
+    pub(super) fn blocks(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        unknown: bool,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+    ) -> Result<Ended> {
+        let ended = |stop, checked, route| Ok(Ended { stop, checked, route });
+        let mut unknown = unknown;
+        for double in [false, true] {
+            let (plan, verdict);
+            if double {
+                plan = self.plan::<f64>(problem);
+                let mut engine = CpuBlocks::new(self.source, self.source.double()?, problem.linear, &mut self.crew, &self.context);
+                verdict = blocks::solve(&mut engine, problem, options, plan, unknown, b, gradient, iterations)?;
+            } else {
+                if self.source.single()?.accuracy() > HOPELESS * options.tolerance {
+                    continue;
+                }
+                plan = self.plan::<f32>(problem);
+                let mut engine = CpuBlocks::new(self.source, self.source.single()?, problem.linear, &mut self.crew, &self.context);
+                verdict = blocks::solve(&mut engine, problem, options, plan, unknown, b, gradient, iterations)?;
+            }
+            unknown = false;
+            let route = if double { Route::Delicate } else { Route::default() };
+            match verdict {
+                Verdict::Done(reason) => return ended(reason, true, route),
+                Verdict::Unchecked => return ended(StopReason::Interrupted, false, route),
+                Verdict::Exhausted => {}
+            }
+        }
+        let mut current = true;
+        let stop = self.pairs(problem, options, false, b, gradient, iterations, &mut current)?;
+        ended(stop.unwrap_or_default(), current, Route::Delicate)
+    }
+
+    /// Sizes for a problem, within the memory there is.
+    fn plan<T: Real>(&self, problem: &DualProblem<'_>) -> Plan {
+        let n = problem.len();
+        let room = ((self.set_bytes / size_of::<T>()) as f64).sqrt() as usize / 64 * 64;
+        let fit = |size: usize| size.min(room).max(SMALLEST_SET);
+        let cold = problem.start.is_none();
+        Plan {
+            set: fit(SETS[usize::from(n >= LARGE)]),
+            small_set: fit(SETS[0]),
+            outer: (n >= HUGE && cold).then_some(n / OUTER),
+            rounding: T::ROUNDING,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The blocked loop: tables of any size without a cache of kernel rows.
+//!
+//! ```text
+//! repeat:  W = the free variables of the last set, and those with the steepest slopes both ways
+//!          solve the problem over W with all others fixed, to 0.3 of its violation            (pair steps on K_WW)
+//!          g += K(:, moved) d                                                                 (all threads, nothing is kept)
+//! ```
+//! Pair steps want the kernel rows of all free variables in memory; when these do not fit, every step pays for a row. A set's columns are
+//! computed once per round instead, for all the steps its solution took. Rows that are settled are parked, and come back with the net
+//! change of the point since. Each set keeps the sums, and its solution never raises the objective, so the loop is safe for every convex
+//! problem of [`super::DualProblem`]; for kernels that are not positive semi-definite a set's solution may run to corners that the others
+//! undo, and pair steps stay in charge.
+//!
+//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory.
+
+mod cpu;
+mod engine;
+mod finish;
+mod local;
+mod run;
+mod select;
+mod set;
+mod sums;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use cpu::CpuBlocks;
+pub(super) use finish::Verdict;
+pub(super) use run::Plan;
+
+use self::engine::{BlockEngine, Halt};
+use self::run::Loop;
+use super::dual::{DualProblem, Options};
+use crate::error::Result;
+
+/// Solves `problem` from `b`, whose gradient is given, or that of zero if it is `unknown`; both are what the loop found afterwards.
+pub(super) fn solve(
+    engine: &mut dyn BlockEngine,
+    problem: &DualProblem<'_>,
+    options: &Options,
+    plan: Plan,
+    unknown: bool,
+    b: &mut [f64],
+    gradient: &mut Vec<f64>,
+    iterations: &mut u64,
+) -> Result<Verdict> {
+    let unhalted = |halt: Halt| match halt {
+        Halt::Failed(error) => error,
+        Halt::Stop(reason) => unreachable!("an engine that nobody watches does not stop ({reason:?})"),
+    };
+    let verdict = Loop::new(problem, options, engine, b, gradient, unknown, iterations, plan).and_then(|mut run| run.run());
+    let verdict = verdict.map_err(unhalted)?;
+    *gradient = engine.gradient().map_err(unhalted)?;
+    Ok(verdict)
+}
