@@ -142,7 +142,7 @@ pub(super) fn class_weights(weights: &ClassWeight) -> Option<Fact> {
 /// How the fit went.
 fn fit(report: &FitReport) -> Vec<Fact> {
     // Models from LIBSVM files say nothing about their fit.
-    if report.gap.is_infinite() {
+    if report.gap.is_infinite() && report.stop != StopReason::Interrupted {
         return vec![("trained", "elsewhere: the file says nothing about the fit".into())];
     }
     let mut facts = vec![
