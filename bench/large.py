@@ -1,6 +1,6 @@
 """Fits of large tables: writes the tables, and runs scikit-learn-intelex on them for comparison.
 
-    python bench/large.py write ROWS FILE [COLUMNS]       a table for `cargo bench -p boulevard --bench speed -- large FILE C GAMMA`
+    python bench/large.py write ROWS FILE [COLUMNS]       a table for `cargo run --release -p boulevard --example large_fit -- FILE C GAMMA`
     python bench/large.py intelex ROWS C GAMMA            scikit-learn-intelex in single precision with 4 GB of cache
     python bench/large.py fit ROWS C GAMMA                the installed package at its defaults
 

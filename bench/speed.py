@@ -4,7 +4,7 @@
     python bench/speed.py                          the synthetic workloads
     python bench/speed.py rbf_10k_20 tiny          some of them
     python bench/speed.py letter usps --data DIR   real data
-    python bench/speed.py tiny --export FILE.csv   writes a workload's table, for `cargo bench -p boulevard --bench speed -- tiny FILE.csv`
+    python bench/speed.py tiny --export FILE.csv   writes a workload's table, for `BOULEVARD_TABLE=FILE.csv cargo bench -p boulevard -- tiny_fits`
 
 Every contender works in its own process; a repetition runs all of them before the next one starts, so that a noisy machine is noisy for
 all. A fit is the first of its process ("cold"): the process ends afterwards. The dual objective and, for two classes, the true KKT

@@ -37,3 +37,13 @@ fn a_limit_that_holds_nothing_is_refused() {
     let message = Svc::default().fit_in(&data, &context).unwrap_err().to_string();
     assert!(message.contains("the memory limit is 10000 bytes"), "{message}");
 }
+
+#[test]
+fn a_large_table_that_does_not_fit_is_refused_with_what_it_needs() {
+    let data = classification(6_000, 1, &Clusters { columns: 20, ..Clusters::default() }).unwrap();
+    let context = Context { memory: Some(1 << 20), ..Context::default() };
+    let message = Svc::default().fit_in(&data, &context).unwrap_err().to_string();
+    assert!(message.contains("the smallest working set needs") && message.contains("the memory limit is 1048576 bytes"), "{message}");
+    let enough = Context { memory: Some(4 << 20), ..Context::default() };
+    assert_eq!(Svc::default().fit_in(&data, &enough).unwrap().report.stop, StopReason::Converged);
+}

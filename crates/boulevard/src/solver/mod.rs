@@ -6,9 +6,11 @@
 mod blocked;
 mod blocks;
 mod certificate;
+mod doubled;
 mod dual;
 pub mod linear;
 mod memory;
+mod pairs;
 mod polish;
 mod route;
 mod single;
@@ -35,10 +37,11 @@ pub fn release_memory() -> usize {
 #[cfg(test)]
 mod tests;
 
+pub use doubled::DoubledKernel;
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;
 pub use solve::Solver;
 pub(crate) use solve::automatic_cache;
-pub use source::{DoubledKernel, ExactWork, KernelSource, SubsetKernel, TableKernel};
+pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel};
 pub(crate) use source::{GroupMatrices, SMALL};
 pub(crate) use start::fill_up;

@@ -7,24 +7,15 @@ use super::memory::free_memory;
 use super::polish::polish;
 use super::route::{self, Route};
 use super::single;
-use super::smo::{Budget, Engine, Limits, PassOutcome};
-use super::source::{KernelSource, SMALL};
+use super::smo::{Budget, Engine};
+use super::source::KernelSource;
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
 use crate::kernel::{self, weigh_watched};
 use crate::observe::{Context, Progress, StopReason, stopped as stopped_by};
 use crate::parallel::{self, Crew};
-use crate::simd::Real;
 
-/// Single precision stops this much below the tolerance, to make up for its rounding.
-const MARGIN: f64 = 0.97;
-/// The estimated rounding error may be at most this share of the tolerance; beyond it the gradient is computed anew.
-const WIDEST_MARGIN: f64 = 0.1;
-/// The kernel's rounding error in single precision may be at most this share of the tolerance.
-const SINGLE_SHARE: f64 = 0.02;
-/// Exact gradients after which single precision is given up.
-const CORRECTIONS: usize = 4;
 /// Problems up to this size that could not be polished get more steps, to this share of the tolerance.
 const REFINE_UP_TO: usize = 300;
 const REFINED: f64 = 1e-7;
@@ -39,14 +30,14 @@ const FREE_SHARE: usize = 4;
 pub struct Solver<'a> {
     pub(super) source: &'a dyn KernelSource,
     pub(super) context: Context<'a>,
-    diagonal: Vec<f64>,
+    pub(super) diagonal: Vec<f64>,
     pub(super) crew: Crew,
     cache: usize,
     shared: bool,
     /// Bytes for a set's kernel matrix.
     pub(super) set_bytes: usize,
-    single: Option<Engine<'a, f32>>,
-    double: Option<Engine<'a, f64>>,
+    pub(super) single: Option<Engine<'a, f32>>,
+    pub(super) double: Option<Engine<'a, f64>>,
 }
 
 impl<'a> Solver<'a> {
@@ -95,7 +86,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Bytes for rows: with few features a row is cheaper to compute twice than to write to memory for the first time.
-    fn budget(&self, width: usize) -> Budget {
+    pub(super) fn budget(&self, width: usize) -> Budget {
         let n = self.source.len();
         let whole = n.saturating_mul(n).saturating_mul(width);
         let share = 0.25 + 0.75 * ((self.source.dimensions() as f64 - 50.0) / 50.0).clamp(0.0, 1.0);
@@ -214,148 +205,8 @@ impl<'a> Solver<'a> {
         Ok(if matches!(stop, StopReason::MaxIterations | StopReason::Rounding) { StopReason::Converged } else { stop })
     }
 
-    /// Pair steps until the true violation is within the tolerance; none if `leave_crowded` and rows were computed again and again.
-    pub(super) fn pairs(
-        &mut self,
-        problem: &DualProblem<'_>,
-        options: &Options,
-        leave_crowded: bool,
-        b: &mut [f64],
-        gradient: &mut Vec<f64>,
-        iterations: &mut u64,
-        current: &mut bool,
-    ) -> Result<Option<StopReason>> {
-        let enough = match stopped_by(self.single_is_enough(problem, options))? {
-            Ok(enough) => enough,
-            Err(reason) => return Ok(Some(reason)),
-        };
-        if enough {
-            let mut target = MARGIN * options.tolerance;
-            // Since the last exact gradient, only what moved can have gone wrong.
-            let (mut exact_at, mut exact_since) = (b.to_vec(), *iterations);
-            for _ in 0..CORRECTIONS {
-                let before = *iterations;
-                let outcome = self.run_single(problem, options, target, leave_crowded, b, gradient, iterations)?;
-                let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
-                if let PassOutcome::Stopped(reason) = outcome {
-                    *current = whole;
-                    return Ok(Some(reason));
-                }
-                if outcome == PassOutcome::Crowded {
-                    // Their memory is better used otherwise.
-                    self.single = None;
-                    let stopped = if whole { None } else { self.exact_gradient(problem, b, gradient)? };
-                    *current = stopped.is_none();
-                    return Ok(stopped);
-                }
-                let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
-                if whole && outcome == PassOutcome::Reached {
-                    if target + error <= options.tolerance {
-                        return Ok(Some(StopReason::Converged));
-                    }
-                    if error <= WIDEST_MARGIN * options.tolerance {
-                        // A few more steps are cheaper than the exact gradient.
-                        target = options.tolerance - error;
-                        continue;
-                    }
-                }
-                if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
-                    *current = whole;
-                    return Ok(Some(reason));
-                }
-                if violation(problem, b, gradient) <= options.tolerance {
-                    return Ok(Some(StopReason::Converged));
-                }
-                exact_at.copy_from_slice(b);
-                exact_since = *iterations;
-                // No step was taken: single precision cannot improve the point any more.
-                if *iterations == before {
-                    break;
-                }
-            }
-        }
-        loop {
-            let outcome = match stopped_by(self.run_double(problem, options, b, gradient, iterations))? {
-                Ok(outcome) => outcome,
-                Err(reason) => return Ok(Some(reason)),
-            };
-            let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
-            if let PassOutcome::Stopped(reason) = outcome {
-                *current = whole;
-                return Ok(Some(reason));
-            }
-            if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
-                *current = false;
-                return Ok(Some(reason));
-            }
-            let reached = violation(problem, b, gradient) <= options.tolerance;
-            if whole || outcome == PassOutcome::Stuck || reached {
-                return Ok(Some(if reached || outcome == PassOutcome::Reached { StopReason::Converged } else { StopReason::Rounding }));
-            }
-        }
-    }
-
-    fn single_is_enough(&self, problem: &DualProblem<'_>, options: &Options) -> Result<bool> {
-        // Passes count samples in the precision they compute in.
-        const MOST: usize = 1 << 24;
-        if problem.len() <= SMALL || problem.len() >= MOST {
-            return Ok(false);
-        }
-        let largest = problem.linear.iter().fold(0.0, |a: f64, v| a.max(v.abs())) + problem.kink;
-        let allowed = SINGLE_SHARE * options.tolerance;
-        Ok(largest * f32::ROUNDING <= allowed && self.source.single()?.accuracy() <= allowed)
-    }
-
-    fn limits(&self, problem: &DualProblem<'_>, options: &Options, tolerance: f64) -> Limits {
-        Limits {
-            tolerance,
-            max_iterations: options.max_iterations.unwrap_or(u64::MAX),
-            // Leaving samples out pays when there are many more steps than samples.
-            shrink_after: options.shrinking.then(|| 3 * problem.len() as u64),
-            leave_crowded: false,
-        }
-    }
-
-    fn run_single(
-        &mut self,
-        problem: &DualProblem<'_>,
-        options: &Options,
-        target: f64,
-        leave_crowded: bool,
-        b: &mut [f64],
-        gradient: &[f64],
-        iterations: &mut u64,
-    ) -> Result<PassOutcome> {
-        let limits = Limits { leave_crowded, ..self.limits(problem, options, target) };
-        let budget = self.budget(size_of::<f32>());
-        let (rows, threads) = (self.source.single()?, self.crew.threads());
-        let engine =
-            self.single.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));
-        engine.load(problem, b, gradient, &self.diagonal, &self.context);
-        Ok(engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context))
-    }
-
-    fn run_double(
-        &mut self,
-        problem: &DualProblem<'_>,
-        options: &Options,
-        b: &mut [f64],
-        gradient: &[f64],
-        iterations: &mut u64,
-    ) -> Result<PassOutcome> {
-        let limits = self.limits(problem, options, options.tolerance);
-        // Rows in single precision are not needed any more.
-        self.single = None;
-        let budget = self.budget(size_of::<f64>());
-        let (rows, threads) = (self.source.double()?, self.crew.threads());
-        let engine =
-            self.double.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));
-        engine.load(problem, b, gradient, &self.diagonal, &self.context);
-        Ok(engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context))
-    }
-
     /// Sets `gradient` to `K b + linear` in double precision; `Some` reason, and `gradient` as it was, if it was stopped.
-    fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<Option<StopReason>> {
+    pub(super) fn exact_gradient(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<Option<StopReason>> {
         let rows = match stopped_by(self.source.double())? {
             Ok(rows) => rows,
             Err(reason) => return Ok(Some(reason)),
@@ -400,16 +251,6 @@ pub(crate) fn automatic_cache(n: usize, at_once: usize) -> usize {
         return DEFAULT_CACHE;
     }
     useful.min(free_memory().map_or(DEFAULT_CACHE, |free| free / FREE_SHARE / at_once.max(1)))
-}
-
-/// How wrong the gradient may be after `iterations` steps in single precision from a point with an exact one.
-///
-/// Roundings of the steps add up like a random walk with the gradient's typical size (the factor is four standard deviations of a uniform
-/// rounding error), those of the kernel like one with the size of the move.
-fn rounding(b: &[f64], exact_at: &[f64], gradient: &[f64], iterations: u64) -> f64 {
-    let size = b.iter().zip(exact_at).map(|(v, w)| (v - w) * (v - w)).sum::<f64>().sqrt();
-    let typical = (gradient.iter().map(|v| v * v).sum::<f64>() / gradient.len() as f64).sqrt();
-    f32::ROUNDING * (2.3 * (iterations as f64).sqrt() * typical + 2.0 * size)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(crate) fn tolerance(settings: &SolverSettings) -> Fact {
 /// How the fit went.
 pub(crate) fn fit(report: &FitReport) -> Vec<Fact> {
     // Models from LIBSVM files say nothing about their fit.
-    if report.gap.is_infinite() {
+    if report.gap.is_infinite() && report.stop != StopReason::Interrupted {
         return vec![("trained", "elsewhere: the file says nothing about the fit".into())];
     }
     let mut facts = vec![
