@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{AnyLearner, AnyModel, METHODS, Method};
-use crate::data::generate;
+use super::{AnyLearner, AnyModel, METHODS, Method, Plan};
+use crate::data::{Scaling, generate};
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::svm::{Learner, Penalty, Svc};
+use crate::svm::{Learner, Model as _, Penalty, Svc, facts_text};
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
@@ -78,4 +78,18 @@ fn a_learner_of_any_kind_is_the_learner_itself() {
     for method in METHODS {
         assert_eq!(method.learner().target(), method.learner().clone().target());
     }
+}
+
+#[test]
+fn questions_to_the_model_behind_a_scaler_get_scaled_rows() {
+    let data = generate::banana(60, 0);
+    let plan = Plan { scaling: Some(Scaling::Standard), learner: AnyLearner::of_kind("svc").unwrap() };
+    let scaled = plan.fit_in(&data, &Context::default()).unwrap();
+    let rows = scaled.prepare(&data.x).unwrap().unwrap();
+    let inner = scaled.inner().clone();
+    assert_eq!(inner.decision_values(&rows).unwrap(), scaled.decision_values(&data.x).unwrap());
+    assert_eq!(scaled.with_inner(inner.clone()).unwrap(), scaled);
+    assert!(inner.scaler().is_none() && inner.prepare(&data.x).unwrap().is_none());
+    assert_eq!(inner.with_inner(inner.clone()).unwrap(), inner);
+    assert!(facts_text(&scaled.facts()).contains("\nscaling "));
 }
