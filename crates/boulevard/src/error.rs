@@ -2,10 +2,55 @@
 
 use std::path::PathBuf;
 
-use crate::observe::StopReason;
-
 /// The result type of the whole library.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a solver stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The tolerance was reached.
+    #[default]
+    Converged,
+    /// The iteration limit was reached first.
+    MaxIterations,
+    /// The time limit was reached first.
+    TimeLimit,
+    /// The caller asked to stop.
+    Interrupted,
+    /// No step changes anything any more at this precision, and the tolerance is still not reached: it asks for more digits than there are.
+    Rounding,
+}
+
+impl StopReason {
+    /// Whether the work was ended from outside before its result was worth anything: by a time limit or an interruption.
+    pub fn is_cut_short(self) -> bool {
+        matches!(self, Self::TimeLimit | Self::Interrupted)
+    }
+
+    /// 0 converged, 1 iteration limit, 2 time limit, 3 interrupted, 4 stuck at rounding.
+    pub fn code(self) -> i32 {
+        self as i32
+    }
+
+    /// In words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::MaxIterations => "iteration limit",
+            Self::TimeLimit => "time limit",
+            Self::Interrupted => "interrupted",
+            Self::Rounding => "stuck at rounding",
+        }
+    }
+
+    /// The worse of two reasons, for work made of parts.
+    pub fn worst(self, other: Self) -> Self {
+        // Rounding came last into the list, but is next to the best: nothing more could have been had.
+        let rank = |reason: Self| if reason == Self::Rounding { 1 } else { 2 * reason.code() };
+        if rank(self) >= rank(other) { self } else { other }
+    }
+}
 
 /// What went wrong: the place, what was found there, and what is allowed.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rows::KernelRows;
 use super::{Kernel, function::Gamma};
 use crate::data::Matrix;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::observe::{Context, PIECE};
 use crate::simd::tile::{self, Combine, Finish, Formula, Panels, Queries, TILE_ROWS};
 use crate::simd::{Isa, Real};
@@ -96,6 +96,15 @@ fn ask(row: usize, stride: usize, context: &Context<'_>) -> Result<()> {
     if row % stride == stride - 1 { context.go_on("prepare") } else { Ok(()) }
 }
 
+/// Fails where the squares that a distance is made of overflow in double precision: no value would then be a number. (In single precision
+/// the accuracy says so, and nobody uses the rows.)
+pub(super) fn check_starts<T: Real>(recipe: &Recipe<T>, starts: &[T]) -> Result<()> {
+    if T::DOUBLE && recipe.distance && starts.iter().any(|start| !start.to_f64().is_finite()) {
+        return Err(Error::data("gamma times the squares of the columns overflows: scale the columns, or use a smaller gamma"));
+    }
+    Ok(())
+}
+
 /// Rows of a table after centring and scaling, row-major, with their start values.
 pub(super) struct PackedTable<T> {
     values: Vec<T>,
@@ -134,6 +143,7 @@ impl<T: Real> PackedTable<T> {
                 *start = T::from_f64(-0.5 * to.iter().map(|v| v.to_f64() * v.to_f64()).sum::<f64>());
             }
         }
+        check_starts(recipe, &starts)?;
         Ok(Self { values, starts, dimensions })
     }
 

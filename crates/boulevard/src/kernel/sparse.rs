@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::pack::Recipe;
+use super::pack::{Recipe, check_starts};
 use super::rows::KernelRows;
 use crate::data::Csr;
 use crate::error::Result;
@@ -127,6 +127,8 @@ impl<T: Real> SparseRows<T> {
         let columns = columns.map(|columns| Stored::new(recipe, columns, &numbers));
         meter.spend(stored)?;
         let queries = Arc::new(Stored::new(recipe, rows, &numbers));
+        check_starts(recipe, &queries.starts)?;
+        columns.as_ref().map_or(Ok(()), |columns| check_starts(recipe, &columns.starts))?;
         meter.spend(stored)?;
         Ok(Self { formula: recipe.formula, queries, columns, dimensions: numbers.count(), spare: Mutex::default(), isa: context.isa })
     }

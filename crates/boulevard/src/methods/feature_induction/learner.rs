@@ -353,10 +353,10 @@ impl Learner for FeatureInduction {
                 model.report.stop = model.report.stop.worst(report.stop);
             }
         }
-        if settings.calibrate {
-            if let Err(reason) = stopped(model.calibrate_in(data, context))? {
-                model.report.stop = model.report.stop.worst(reason);
-            }
+        if settings.calibrate
+            && let Err(reason) = stopped(model.calibrate_in(data, context))?
+        {
+            model.report.stop = model.report.stop.worst(reason);
         }
         let (weights, offsets) = match &model.machine {
             Final::Linear(machine) => (&machine.weights, &machine.biases),

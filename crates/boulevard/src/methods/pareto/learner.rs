@@ -489,10 +489,11 @@ impl Learner for ParetoSvc {
             }
             report.stop = report.stop.worst(stop);
         }
-        if self.calibrate && !stopped {
-            if let Err(reason) = stopped_by(model.calibrate_in(data, context))? {
-                report.stop = report.stop.worst(reason);
-            }
+        if self.calibrate
+            && !stopped
+            && let Err(reason) = stopped_by(model.calibrate_in(data, context))?
+        {
+            report.stop = report.stop.worst(reason);
         }
         let machine = &model.classifier.machine;
         model.report = report.finish(start, data.len(), &[&machine.coefficients], &[&machine.intercepts])?;
