@@ -166,8 +166,9 @@ fn judge(shape: &str, x: &Matrix<'static>, seconds: f64, allowed: f64) {
 }
 
 /// Seconds of processor time that may pass between two questions: the promise is 0.05 of ordinary work. Passes over tables that fit no
-/// cache wait for memory, which other programs use too: 0.02 to 0.15 were seen on an idle machine, three times that on a busy one.
-const ALLOWED: f64 = 0.5;
+/// cache wait for memory, which other programs use too: 0.02 to 0.15 were seen on an idle machine, more than three times that
+/// on a busy one (0.5 for the lasso on a million sparse columns).
+const ALLOWED: f64 = 1.0;
 
 #[test]
 fn tall_tables_are_stopped_in_time() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
-use super::machine::{self, MachineRecord, check_no_custom, check_single};
+use super::machine::{self, MachineRecord, check_machine, check_no_custom, check_single};
 use super::native::Stored;
 use super::parts::{Report, all_equal, check_class_names, check_feature_names, check_sigmoids, read_sigmoids, sigmoids, write_sigmoids};
 use crate::error::{Error, Result};
@@ -28,6 +28,7 @@ impl Stored for SvcModel {
 
     fn store(&self, arrays: &mut ArrayWriter) -> Result<SvcRecord> {
         check_no_custom(&self.parameters.kernel)?;
+        check_machine(&self.machine)?;
         check_svc(self)?;
         write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
         Ok(SvcRecord {
@@ -102,6 +103,7 @@ macro_rules! stored_single {
             fn store(&self, arrays: &mut ArrayWriter) -> Result<Self::Record> {
                 check_no_custom(&self.parameters.kernel)?;
                 self.parameters.validate()?;
+                check_machine(&self.machine)?;
                 check_single(&self.machine)?;
                 check_feature_names(self.feature_names.as_deref(), self.machine.features)?;
                 Ok(SingleRecord {

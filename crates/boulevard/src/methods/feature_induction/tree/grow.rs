@@ -1,5 +1,7 @@
 //! Growing: the search for cuts and the recursion.
 
+// long: the scans of a node share its sorted columns and sums; apart they would pass ten arguments to each other.
+
 use super::{MOST_DEPTH, Node, Tree, TreeSettings, prune};
 use crate::data::Matrix;
 use crate::error::Result;
