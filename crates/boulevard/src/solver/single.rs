@@ -15,6 +15,7 @@ use crate::observe::{Context, Progress, StopReason};
 /// Rows kept at the most.
 const KEPT_BYTES: usize = 64 << 20;
 
+// long: one loop over coordinates; its bookkeeping changes together.
 pub(super) fn descend(
     kernel: &dyn KernelRows<f64>,
     diagonal: &[f64],

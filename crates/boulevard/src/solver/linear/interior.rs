@@ -65,6 +65,7 @@ fn certified(
     Ok(now)
 }
 
+// long: one predictor-corrector loop; its four vectors move together.
 pub(super) fn solve(
     table: &LinearTable<'_>,
     samples: &Samples<'_>,

@@ -189,6 +189,7 @@ impl<'a, T: Real> Engine<'a, T> {
     }
 
     /// Takes steps from the loaded state until the tolerance, a limit or a dead end; `b` follows.
+    // long: the loop of steps with everything that may end it.
     pub(super) fn run(
         &mut self,
         problem: &DualProblem<'_>,
