@@ -114,7 +114,7 @@ fn every_learner_gives_finite_numbers_or_an_error() {
             ("svc", fault(&Svc { kernel: kernel.clone(), penalty: Penalty::C(c), solver, ..Svc::default() }, &classes, patient)),
             ("nu svc", fault(&Svc { kernel: kernel.clone(), penalty: Penalty::Nu(0.3), solver, ..Svc::default() }, &classes, patient)),
             ("svr", fault(&Svr { kernel: kernel.clone(), c, solver, ..Svr::default() }, &reals, patient)),
-            ("nu svr", fault(&Svr { kernel: kernel.clone(), c, tube: Tube::Nu(0.5), solver, ..Svr::default() }, &reals, patient)),
+            ("nu svr", fault(&Svr { kernel: kernel.clone(), c, tube: Tube::Nu(0.5), solver }, &reals, patient)),
             ("one class", fault(&OneClass { kernel: kernel.clone(), solver, ..OneClass::default() }, &classes, patient)),
             ("linear svc", fault(&linear, &classes, patient)),
             ("hinge", fault(&LinearSvc { loss: LinearLoss::Absolute, ..linear.clone() }, &classes, patient)),
