@@ -4,8 +4,7 @@
     python tests/run_sklearn_suite.py            prints passed / failed / not applicable, with a reason for each that did not pass
     python tests/run_sklearn_suite.py --json F   writes the same as JSON
 
-The tests come from the installed scikit-learn. `sklearn.svm`'s names are replaced before they are imported. The argument
-`probability=...`, which boulevard does not have, is dropped by a thin subclass, so that tests which use it are run as well.
+The tests come from the installed scikit-learn. `sklearn.svm`'s names are replaced before they are imported.
 Exit code 1 if fewer than 90 % of the applicable tests pass or a failure has no reason here.
 """
 
@@ -46,25 +45,8 @@ def replace_classes():
 
     for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"):
         ours = getattr(boulevard, name)
-        if name in ("SVC", "NuSVC"):
-            ours = without_probability(ours)
         setattr(sklearn.svm, name, ours)
         setattr(sklearn.svm._classes, name, ours)
-
-
-def without_probability(cls):
-    """The class with a `probability` argument that does nothing: probabilities are always there."""
-    import inspect
-
-    signature = inspect.signature(cls.__init__)
-
-    def __init__(self, probability="deprecated", **parameters):
-        self.probability = probability
-        cls.__init__(self, **parameters)
-
-    own = inspect.Parameter("probability", inspect.Parameter.KEYWORD_ONLY, default="deprecated")
-    __init__.__signature__ = signature.replace(parameters=[*signature.parameters.values(), own])
-    return type(cls.__name__, (cls,), {"__init__": __init__, "__doc__": cls.__doc__, "_parameter_constraints": {**cls._parameter_constraints, "probability": "no_validation"}})
 
 
 class Collector:

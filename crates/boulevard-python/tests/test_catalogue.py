@@ -38,6 +38,7 @@ RENAMED = {
 CALLS = {"n_jobs", "verbose", "max_time", "memory_limit"}  # limits of a call
 OWN = {
     "decision_function_shape": "what decision_function returns",
+    "probability": "for scikit-learn's sake: `calibrate` is the field",
     "break_ties": "for scikit-learn's sake: ties are always broken",
     "dual": "for scikit-learn's sake: the algorithm follows from the table",
     "multi_class": "for scikit-learn's sake",

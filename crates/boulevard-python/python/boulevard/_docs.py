@@ -41,6 +41,11 @@ calibrate : bool, default=False
     Whether to fit probabilities with the model, which costs five more fits. Otherwise that happens when ``predict_proba`` is first
     called; until then the model keeps a reference to its training data.
 """,
+    "probability": """
+probability : bool, default="deprecated"
+    Accepted because other people's programs say it: True fits the probabilities with the model, as ``calibrate`` does; False changes
+    nothing. Both warn, as in scikit-learn 1.9.
+""",
     "limits": """
 n_jobs : int, default=None
     Threads; None or -1 means all cores (one inside other threads, and what joblib allows inside its workers). Results do not depend on it.

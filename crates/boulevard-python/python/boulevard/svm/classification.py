@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .. import _core
-from .._base import fitting
+from .._base import fitting, warn
 from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
 from .._docs import document
 from .._files import loads
@@ -28,6 +28,9 @@ CLASSIFIER_LIMITS: dict[str, list[Any]] = {
     "break_ties": ["boolean"],
     "calibrate": ["boolean"],
 }
+
+#: scikit-learn's own way out of its parameter: programs of all versions from 1.6 on run unchanged.
+PROBABILITY_LIMITS: dict[str, list[Any]] = {"probability": ["boolean", StrOptions({"deprecated"})]}
 
 
 @document
@@ -50,6 +53,12 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
         {self}
         """
         self._check_parameters()
+        if getattr(self, "probability", "deprecated") != "deprecated":
+            warn(
+                "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed in 1.11. Here predict_proba works "
+                "without it; calibrate=True fits the probabilities with the model.",
+                FutureWarning,
+            )
         original = (X, y)
         X, y = self._read_training(X, y)
         labels, codes = self._encode(y, original)
@@ -65,7 +74,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
         return {
             "penalty": self._penalty(),
             "class_weight": class_weight,
-            "calibrate": bool(self.calibrate),
+            "calibrate": bool(self.calibrate) or getattr(self, "probability", None) is True,
             "seed": seed_of(self.random_state),
         }
 
@@ -168,8 +177,8 @@ class SVC(KernelClassifier):
     """C-support vector classification.
 
     Maximizes the margin between classes and pays ``C`` for every unit by which a sample is short of it; more than two classes are told
-    apart pair by pair. Same parameters, defaults and attributes as :class:`sklearn.svm.SVC`, without ``probability``:
-    ``predict_proba`` always exists.
+    apart pair by pair. Same parameters, defaults and attributes as :class:`sklearn.svm.SVC`; ``predict_proba``
+    always exists.
 
     Parameters
     ----------
@@ -178,6 +187,7 @@ class SVC(KernelClassifier):
     {kernel}
     {solver}
     {classifier}
+    {probability}
     {shared}
 
     Attributes
@@ -204,7 +214,7 @@ class SVC(KernelClassifier):
     True
     """
 
-    _parameter_constraints = {**C_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS}
+    _parameter_constraints = {**C_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS, **PROBABILITY_LIMITS}
 
     def __init__(
         self,
@@ -215,6 +225,7 @@ class SVC(KernelClassifier):
         gamma: Gamma = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = "deprecated",
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: ClassWeight = None,
@@ -234,6 +245,7 @@ class SVC(KernelClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -273,6 +285,7 @@ class NuSVC(KernelClassifier):
     {kernel}
     {solver}
     {classifier}
+    {probability}
     {shared}
 
     Attributes
@@ -295,7 +308,7 @@ class NuSVC(KernelClassifier):
     array(['left'], dtype='<U5')
     """
 
-    _parameter_constraints = {**NU_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS}
+    _parameter_constraints = {**NU_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS, **PROBABILITY_LIMITS}
     _one_class_left = "specified nu is infeasible: all samples with positive weights belong to the same class."
 
     def __init__(
@@ -307,6 +320,7 @@ class NuSVC(KernelClassifier):
         gamma: Gamma = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = "deprecated",
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: ClassWeight = None,
@@ -326,6 +340,7 @@ class NuSVC(KernelClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
