@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Context as _, Result, ensure};
-use boulevard::data::io::{Format, ReadOptions, TargetKind};
+use boulevard::data::io::{Format, ReadOptions, Scan, TargetKind, read_whole, read_whole_from};
 use boulevard::data::{Dataset, Sets, Target};
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
@@ -29,7 +29,10 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         ensure!(classifies, "--probability needs a classifier, and this model is of kind `{}`", model.inner().kind());
         ensure!(model.has_probabilities(), "{}: the model has no probabilities: train it with --calibrate", args.model.display());
     }
-    let mut data = read(&model, args)?;
+    let (mut data, dropped) = read(&model, args)?;
+    if !dropped.is_empty() {
+        tell_dropped(&dropped, data.len());
+    }
     if model.features() < data.x.columns() && model.feature_names().is_none() {
         model = load_for(&args.model, data.x.columns())?;
     }
@@ -64,7 +67,9 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
     let summary = judge(&data, &said)?;
     if args.run.json && args.output.is_none() {
         let rows: Vec<Value> = (0..data.len()).map(|row| row_json(row, groups.as_deref(), &head, &said, &numbers)).collect();
-        print_json(&json!({ "rows": data.len(), "score": summary.as_ref().map(|s| s.json.clone()), "predictions": rows }))?;
+        print_json(
+            &json!({ "rows": data.len(), "dropped_lines": dropped, "score": summary.as_ref().map(|s| s.json.clone()), "predictions": rows }),
+        )?;
         return Ok(Outcome::Done);
     }
     let csv = table(data.len(), groups.as_deref(), &head, &said, &numbers);
@@ -72,7 +77,7 @@ pub fn run(args: &PredictArgs) -> Result<Outcome> {
         Some(path) => {
             files::write(path, csv.as_bytes())?;
             if args.run.json {
-                print_json(&json!({ "rows": data.len(), "score": summary.map(|s| s.json), "output": path }))?;
+                print_json(&json!({ "rows": data.len(), "dropped_lines": dropped, "score": summary.map(|s| s.json), "output": path }))?;
             } else {
                 let score = summary.map_or(String::new(), |s| s.text + "\n");
                 print(&format!("{score}{} predictions written to {}\n", data.len(), path.display()))?;
@@ -131,10 +136,28 @@ fn gather(model: &AnyModel, data: &Dataset<'static>, args: &PredictArgs) -> Resu
     Ok(Some(Gathered { truth: data.select(&first), sets, names }))
 }
 
+/// A table, and the lines of the rows that were left out of it.
+type Found = (Dataset<'static>, Vec<usize>);
+
+fn found(scan: Scan) -> Found {
+    (scan.data, scan.dropped_lines)
+}
+
+/// Answers must be matched to rows: says which rows have none.
+fn tell_dropped(dropped: &[usize], rows: usize) {
+    const SHOWN: usize = 20;
+    let mut lines = dropped.iter().take(SHOWN).map(usize::to_string).collect::<Vec<_>>().join(", ");
+    if dropped.len() > SHOWN {
+        lines += &format!(" and {} more (--json has all)", dropped.len() - SHOWN);
+    }
+    let total = rows + dropped.len();
+    complain(&format!("warning: {} of {total} rows have missing values and get no answer: lines {lines}", dropped.len()));
+}
+
 /// Reads the file, with the label if it has one.
 ///
 /// Without `--label` the last column is a label exactly if the model does not need it as a feature.
-fn read(model: &AnyModel, args: &PredictArgs) -> Result<Dataset<'static>> {
+fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
     files::expect_file(&args.data)?;
     let target = match model.answers() {
         Answers::Inside if args.read.label.is_none() => TargetKind::None,
@@ -150,47 +173,47 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Dataset<'static>> {
     options.one_hot |= names.is_some_and(|names| names.iter().any(|name| name.contains('=')));
     if model.wants_kernel_values() {
         let use_ = boulevard::data::io::PrecomputedUse::Predict;
-        return Ok(boulevard::data::io::read_precomputed(&args.data, &options, use_)?.data);
+        return Ok((boulevard::data::io::read_precomputed(&args.data, &options, use_)?.data, Vec::new()));
     }
     // Standard input can be read only once, and the file may have to be read twice.
     let input = if args.data.as_os_str() == "-" { Some(standard_input()?) } else { None };
     let load = |options: &ReadOptions| match &input {
-        Some(bytes) => Dataset::read_from(&bytes[..], "-", options),
-        None => Dataset::read_with(&args.data, options),
+        Some(bytes) => read_whole_from(&bytes[..], "-", options),
+        None => read_whole(&args.data, options),
     };
     let with_label = load(&options);
     if args.read.label.is_some() || target == TargetKind::None || options.format == Some(Format::Libsvm) {
-        return Ok(with_label?);
+        return Ok(found(with_label?));
     }
     let needed = match &with_label {
-        Ok(data) => match (names, &data.feature_names) {
+        Ok(scan) => match (names, &scan.data.feature_names) {
             (Some(names), Some(have)) => !names.iter().all(|name| have.contains(name)),
-            _ => data.x.columns() < model.features() && !data.x.is_sparse(),
+            _ => scan.data.x.columns() < model.features() && !scan.data.x.is_sparse(),
         },
         // A last column that is no number cannot be a regression label, but neither can it be a feature: the first error is the better.
         Err(_) => false,
     };
-    if needed && let Ok(data) = load(&ReadOptions { target: TargetKind::None, ..options.clone() }) {
-        return Ok(data);
+    if needed && let Ok(scan) = load(&ReadOptions { target: TargetKind::None, ..options.clone() }) {
+        return Ok(found(scan));
     }
-    Ok(with_label?)
+    Ok(found(with_label?))
 }
 
 /// Reads a file for a model of labels: with their columns where it has them all, else without.
-fn read_labels(names: &[String], args: &PredictArgs, mut options: ReadOptions) -> Result<Dataset<'static>> {
+fn read_labels(names: &[String], args: &PredictArgs, mut options: ReadOptions) -> Result<Found> {
     let input = if args.data.as_os_str() == "-" { Some(standard_input()?) } else { None };
     let load = |options: &ReadOptions| match &input {
-        Some(bytes) => Dataset::read_from(&bytes[..], "-", options),
-        None => Dataset::read_with(&args.data, options),
+        Some(bytes) => read_whole_from(&bytes[..], "-", options),
+        None => read_whole(&args.data, options),
     };
     if !options.labels.is_empty() {
-        return Ok(load(&options)?);
+        return Ok(found(load(&options)?));
     }
     options.labels = names.to_vec();
-    if let Ok(data) = load(&options) {
-        return Ok(data);
+    if let Ok(scan) = load(&options) {
+        return Ok(found(scan));
     }
-    Ok(load(&ReadOptions { labels: Vec::new(), target: TargetKind::None, ..options })?)
+    Ok(found(load(&ReadOptions { labels: Vec::new(), target: TargetKind::None, ..options })?))
 }
 
 fn standard_input() -> Result<Vec<u8>> {

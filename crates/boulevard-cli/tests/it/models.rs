@@ -21,6 +21,38 @@ fn five_minutes_with_flowers() {
 }
 
 #[test]
+fn rows_without_an_answer_are_named() {
+    let place = Place::with_data();
+    place.ok("train flowers.csv -o m");
+    // The second and fourth row lose their first value.
+    let holes: String = place
+        .read("flowers.csv")
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            if i == 2 || i == 4 {
+                line.split_once(',').map_or(String::new(), |(_, rest)| format!(",{rest}\n"))
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    place.write("holes.csv", &holes);
+    assert!(place.refused("predict m holes.csv").contains("is missing"));
+    let run = place.run("predict m holes.csv --drop-missing");
+    assert_eq!(run.out.lines().count(), 1 + 88);
+    assert!(run.err.contains("2 of 90 rows have missing values and get no answer: lines 3, 5"), "{}", run.err);
+    let json: serde_json::Value = serde_json::from_str(&place.run("predict m holes.csv --drop-missing --json").out).unwrap();
+    assert_eq!(json["dropped_lines"], serde_json::json!([3, 5]));
+}
+
+#[test]
+fn a_class_is_weighted_once() {
+    let place = Place::with_data();
+    assert!(place.refused("train flowers.csv --class-weight setosa=2,setosa=3").contains("`setosa` is named twice"));
+}
+
+#[test]
 fn induced_rules_are_read_and_saved() {
     let place = Place::with_data();
     let flags = "--method induce --n-induced 4 --max-depth 2 --c 0.1 --leaf-output hard --gamma-rule w/C --class-weight balanced";

@@ -36,14 +36,14 @@ pub(super) struct Complaints<'a> {
     report: Option<&'a mut dyn FnMut(Problem)>,
     /// Rows with a mistake, so far.
     pub(super) problems: usize,
-    /// Rows left out by [`Missing::DropRow`], so far.
-    pub(super) dropped: usize,
+    /// Lines of the rows left out by [`Missing::DropRow`], so far.
+    pub(super) dropped: Vec<usize>,
 }
 
 impl<'a> Complaints<'a> {
     /// Stops at the first bad line unless there is a `report` to tell it to.
     pub(super) fn new(path: &Path, policy: Missing, report: Option<&'a mut dyn FnMut(Problem)>) -> Self {
-        Self { path: path.to_owned(), policy, report, problems: 0, dropped: 0 }
+        Self { path: path.to_owned(), policy, report, problems: 0, dropped: Vec::new() }
     }
 
     /// The file, for messages.
@@ -66,7 +66,7 @@ impl<'a> Complaints<'a> {
         let message = match row {
             Ok(()) => return Ok(true),
             Err(Fault::Missing(_)) if self.policy == Missing::DropRow => {
-                self.dropped += 1;
+                self.dropped.push(line);
                 return Ok(false);
             }
             Err(Fault::Missing(what)) => format!("{what} is missing; every value must be given (or have rows with missing values dropped)"),
@@ -122,7 +122,7 @@ mod tests {
         assert!(!lenient.judge(3, Err(Fault::Bad("x".into()))).unwrap());
         assert!(!lenient.judge(4, Err(Fault::Missing("x".into()))).unwrap());
         assert!(lenient.judge(5, Ok(())).unwrap());
-        assert_eq!((lenient.problems, lenient.dropped), (1, 1));
+        assert_eq!((lenient.problems, lenient.dropped.len()), (1, 1));
         assert_eq!(seen, [3]);
         let mut strict = Complaints::new(Path::new("f"), Missing::Error, None);
         let message = strict.judge(7, Err(Fault::Missing("column `a`".into()))).unwrap_err().to_string();

@@ -55,6 +55,8 @@ pub struct Scan {
     pub problems: usize,
     /// Number of rows left out because a value is missing ([`Missing::DropRow`]).
     pub dropped: usize,
+    /// Their lines (rows, in formats without lines).
+    pub dropped_lines: Vec<usize>,
 }
 
 impl Dataset<'static> {
@@ -66,13 +68,12 @@ impl Dataset<'static> {
     /// Reads a file as the options say. The first mistake ends it, with its line.
     pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
-        read_source(source::open(path)?, path, options, None).map(|scan| scan.data)
+        read_whole(path, options).map(|scan| scan.data)
     }
 
     /// Reads bytes from anywhere. The `name` stands in messages, and its extension tells the format as that of a file would.
     pub fn read_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Self> {
-        let source = source::unpack(reader).map_err(|error| Error::io(name, error))?;
-        read_source(source, Path::new(name), options, None).map(|scan| scan.data)
+        read_whole_from(reader, name, options).map(|scan| scan.data)
     }
 }
 
@@ -97,6 +98,18 @@ impl Dataset<'_> {
         let plan = Plan::new(self, format)?;
         plan.write(b',', &mut writer).and_then(|()| writer.flush()).map_err(|error| Error::io(name, error))
     }
+}
+
+/// [`Dataset::read_with`], with what was left out: the first mistake ends it.
+pub fn read_whole(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan> {
+    let path = path.as_ref();
+    read_source(source::open(path)?, path, options, None)
+}
+
+/// [`read_whole`] for bytes from anywhere; `name` as in [`Dataset::read_from`].
+pub fn read_whole_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Scan> {
+    let source = source::unpack(reader).map_err(|error| Error::io(name, error))?;
+    read_source(source, Path::new(name), options, None)
 }
 
 /// Reads a file to its end and calls `report` for every bad line; what is sound is returned.
@@ -125,12 +138,13 @@ fn read_source(mut source: Source<'_>, path: &Path, options: &ReadOptions, repor
         Format::Arff => arff::read(source, options, &mut complaints)?,
         Format::Parquet => parquet::read(source, options, &mut complaints)?,
     };
-    let (problems, dropped) = (complaints.problems, complaints.dropped);
+    let (problems, dropped_lines) = (complaints.problems, std::mem::take(&mut complaints.dropped));
+    let dropped = dropped_lines.len();
     if data.is_empty() && problems == 0 {
         let why = if dropped > 0 { format!("; all {dropped} have missing values") } else { String::new() };
         return Err(complaints.file(format!("there are no data rows{why}")));
     }
-    Ok(Scan { data, format, problems, dropped })
+    Ok(Scan { data, format, problems, dropped, dropped_lines })
 }
 
 /// A data set that was found to fit a format.

@@ -34,7 +34,11 @@ impl std::str::FromStr for ClassWeight {
             let factor = check::number(factor).ok_or_else(|| Error::data(format!("`{factor}` is not a number")))?;
             Ok((name.to_owned(), factor))
         };
-        text.split(',').map(pair).collect::<Result<_>>().map(Self::Given)
+        let given: Vec<(String, f64)> = text.split(',').map(pair).collect::<Result<_>>()?;
+        match given.iter().enumerate().find(|(i, (name, _))| given[..*i].iter().any(|(before, _)| before == name)) {
+            Some((_, (name, _))) => Err(Error::data(format!("`{name}` is named twice"))),
+            None => Ok(Self::Given(given)),
+        }
     }
 }
 
