@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::native::Stored;
-use super::records::Report;
+use super::parts::Report;
 use crate::error::Result;
 use crate::methods::nearest_mean::{NearestMean, NearestMeanModel};
 use crate::svm::FitReport;
