@@ -23,7 +23,7 @@ impl Learner for NearestMean {
     type Model = NearestMeanModel;
 
     fn validate(&self) -> Result<()> {
-        check::in_range("NearestMean", "shrink", self.shrink, 0.0, 1.0)
+        check::not_negative("NearestMean", "shrink", self.shrink)
     }
 
     fn fit_in(&self, data: &Dataset<'_>, _context: &Context<'_>) -> Result<NearestMeanModel> {

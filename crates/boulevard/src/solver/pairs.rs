@@ -43,7 +43,7 @@ impl Solver<'_> {
                 let outcome = self.run_single(problem, options, target, leave_crowded, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
                 if let PassOutcome::Stopped(reason) = outcome {
-                    *current = whole;
+                    *current = whole || self.steps_ran_out(reason, problem, b, gradient)?;
                     return Ok(Some(reason));
                 }
                 if outcome == PassOutcome::Crowded {
@@ -86,7 +86,7 @@ impl Solver<'_> {
             };
             let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
             if let PassOutcome::Stopped(reason) = outcome {
-                *current = whole;
+                *current = whole || self.steps_ran_out(reason, problem, b, gradient)?;
                 return Ok(Some(reason));
             }
             if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
@@ -98,6 +98,11 @@ impl Solver<'_> {
                 return Ok(Some(if reached || outcome == PassOutcome::Reached { StopReason::Converged } else { StopReason::Rounding }));
             }
         }
+    }
+
+    /// Where steps ran out there is time for the exact gradient of samples that were left out; whether it is known now.
+    fn steps_ran_out(&self, reason: StopReason, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<bool> {
+        Ok(reason == StopReason::MaxIterations && self.exact_gradient(problem, b, gradient)?.is_none())
     }
 
     fn single_is_enough(&self, problem: &DualProblem<'_>, options: &Options) -> Result<bool> {

@@ -258,6 +258,21 @@ fn stopped_runs_return_a_usable_point_and_the_reason() {
     assert_eq!(late.stop, StopReason::TimeLimit);
 }
 
+/// Samples that were left out when the steps ran out had no gradient, and the certificate was NaN.
+#[test]
+fn steps_that_run_out_while_samples_are_left_out_keep_the_certificate() {
+    let case = Case::classes(700, 5, 1000.0, 9);
+    let kernel = Kernel::rbf(0.05);
+    for most in [2500, 4000, 6000] {
+        for tolerance in [1e-3, 1e-8] {
+            let options = Options { max_iterations: Some(most), tolerance, ..Options::default() };
+            let solution = case.solve(&kernel, &options, &Context::default());
+            assert!(solution.gap.is_finite() && solution.violation.is_finite() && solution.objective.is_finite(), "{most} {tolerance}");
+            honest(&case, &kernel, &solution, 1e-2);
+        }
+    }
+}
+
 #[test]
 fn samples_without_room_are_absent_but_get_decision_values() {
     let mut case = Case::classes(300, 3, 1.0, 10);
