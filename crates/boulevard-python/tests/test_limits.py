@@ -45,6 +45,20 @@ def test_interrupt_keeps_the_partial_model(hard, wait):
     assert model.predict(X[:5]).shape == (5,)
 
 
+def test_interrupt_of_a_large_table_keeps_the_partial_model():
+    """A check that takes too long is left out: then there is no gap, but a model."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30_000, 30)), rng.random(30_000) < 0.5
+    model = SVC(C=1000, gamma=0.05, tol=1e-6)
+    timer = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.fit_status_ == 3
+    assert np.isnan(model.dual_gap_) or model.dual_gap_ > 1e-6
+    assert np.isfinite(model.decision_function(X[:5])).all()
+
+
 def test_other_threads_go_on_while_a_fit_runs(hard):
     X, y = hard
     ticks, stop = [], threading.Event()

@@ -179,7 +179,7 @@ impl FitReport {
     /// certificate. `offsets` may hold minus infinity, by which a class that was never seen is never chosen.
     pub(crate) fn finish(mut self, start: Instant, rows: usize, weights: &[&[f64]], offsets: &[&[f64]]) -> Result<Self> {
         let overflow = |what: &str, found: f64| {
-            Error::data(format!(
+            Error::overflow(format!(
                 "the fit left the range of double precision: {what} is {found}; bring columns, weights and parameters to a smaller range"
             ))
         };

@@ -1,6 +1,5 @@
 """What the kernel machines share: kernels, training tables, and the attributes of a fitted machine."""
 
-import math
 from numbers import Integral, Real
 from typing import Any
 
@@ -165,8 +164,6 @@ class KernelEstimator(NativeEstimator):
         self.n_support_ = parts["counts"]
         self.n_iter_ = parts["iterations"]
         self._gamma = parts["gamma"] if parts["gamma"] is not None else 0.0
-        if not math.isfinite(parts["objective"]):
-            raise TooLargeError(NOT_FINITE)
 
     def _sparse_parts(self, vectors: tuple[Any, ...], coefficients: Floats) -> tuple[Any, Any]:
         make = sp.csr_array if self.__dict__.get("_sparse_array") else sp.csr_matrix
