@@ -1,7 +1,7 @@
 //! Weighted Gram matrices `X' W X`.
 
 use super::product::{DEPTH, Part, Shape, View, add_weighted_in};
-use super::transpose::mirror;
+use super::transpose::mirror_in;
 use crate::error::Result;
 use crate::observe::{Context, PIECE};
 use crate::parallel;
@@ -51,7 +51,7 @@ pub fn weighted_gram(
     for sum in sums {
         total.iter_mut().zip(sum).for_each(|(total, value)| *total += value);
     }
-    mirror(&mut total, columns, columns);
+    mirror_in(&mut total, columns, columns, context)?;
     Ok(total)
 }
 

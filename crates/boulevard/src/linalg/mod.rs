@@ -15,5 +15,5 @@ pub use cholesky::{cholesky, cholesky_in, dot, solve};
 pub use gram::weighted_gram;
 pub use product::{Part, Shape, View, add_product, add_product_in};
 pub(crate) use symmetric::{Symmetric, add_symmetric, sum_weighted_symmetric};
-pub use transpose::{mirror, mirror_on, transpose};
+pub use transpose::{mirror, mirror_in, mirror_on, transpose};
 pub(crate) use updated_factor::UpdatedFactor;

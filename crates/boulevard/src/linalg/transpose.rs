@@ -2,6 +2,8 @@
 
 use std::sync::Mutex;
 
+use crate::error::Result;
+use crate::observe::{Context, PIECE};
 use crate::parallel;
 use crate::simd::{Isa, Job, Real, Simd};
 
@@ -123,6 +125,25 @@ impl Mirror<'_> {
     }
 }
 
+/// [`mirror`] in strips of rows, asking in between whether to go on.
+pub fn mirror_in(a: &mut [f64], n: usize, step: usize, context: &Context<'_>) -> Result<()> {
+    // Values are read across their rows: each takes as long as several multiplications.
+    let height = (PIECE / 8 / n.max(1)).next_multiple_of(SQUARE).max(SQUARE);
+    if n <= height {
+        mirror(a, n, step);
+        return Ok(());
+    }
+    for top in (0..n).step_by(height) {
+        context.go_on("solve")?;
+        let end = (top + height).min(n);
+        mirror(&mut a[top * step + top..], end - top, step);
+        // What lies right of the square on the diagonal comes from below it.
+        let (above, below) = a.split_at_mut((end * step).min(a.len()));
+        transpose(Isa::detect(), n - end, end - top, |i| &below[i * step + top..], &mut above[top * step + end..], step);
+    }
+    Ok(())
+}
+
 /// [`mirror`] on several threads.
 pub fn mirror_on(threads: usize, a: &mut [f64], n: usize, step: usize) {
     if threads == 1 || n < LEAST {
@@ -159,6 +180,18 @@ mod tests {
                 assert!((0..rows).all(|i| line[i] == from[i * columns + j]), "{rows} x {columns}");
                 assert_eq!(line[rows..], [-1.0; 2]);
             }
+        }
+    }
+
+    #[test]
+    fn mirror_images_in_strips_are_the_same() {
+        for n in [0, 1, 37, 600, 1500] {
+            let step = n + 3;
+            let mut whole: Vec<f64> = (0..n * step).map(|k| k as f64).collect();
+            let mut strips = whole.clone();
+            mirror(&mut whole, n, step);
+            mirror_in(&mut strips, n, step, &Context::single()).unwrap();
+            assert!(whole == strips, "{n}");
         }
     }
 

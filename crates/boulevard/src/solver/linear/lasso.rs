@@ -11,7 +11,7 @@ use super::loss::{Certificate, Samples, balance, not_negative};
 use super::newton::{Point, Response};
 use super::table::LinearTable;
 use crate::error::Result;
-use crate::observe::{Context, PIECE, Progress, StopReason, stopped};
+use crate::observe::{Context, Progress, StopReason, stopped};
 
 const MOST_STEPS: usize = 500;
 const MOST_SWEEPS: usize = 2000;
@@ -111,11 +111,8 @@ fn step(
     }
     let mut change = vec![0.0; size];
     let tiny = 1e-12 * (0..size).map(|k| gram[k * size + k]).fold(0.0, f64::max);
-    let ask_every = (PIECE / (size * size).max(1)).max(1);
-    for sweep in 0..MOST_SWEEPS {
-        if sweep % ask_every == ask_every - 1 {
-            table.context().go_on("solve")?;
-        }
+    let mut meter = table.context().meter("solve");
+    for _ in 0..MOST_SWEEPS {
         let mut moved = 0.0f64;
         for k in 0..size {
             let rise = gram[k * size + k] + tiny;
@@ -130,6 +127,7 @@ fn step(
             };
             let delta = new - change[k];
             if delta != 0.0 {
+                meter.spend(2 * size)?;
                 change[k] = new;
                 slope.iter_mut().zip(&gram[k * size..(k + 1) * size]).for_each(|(s, g)| *s += delta * g);
                 moved = moved.max(delta * delta * rise);

@@ -7,7 +7,7 @@
 use super::table::LinearTable;
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::linalg::{self, Part, Shape, View, add_product_in, mirror};
+use crate::linalg::{self, Part, Shape, View, add_product_in, mirror_in};
 use crate::observe::{Context, PIECE};
 use crate::simd::{Isa, Job, Real, Simd};
 
@@ -98,7 +98,7 @@ fn kernel_matrix(table: &LinearTable<'_>) -> Result<Vec<f64>> {
         let shape = Shape { rows: n, columns: n, depth: width };
         add_product_in(&mut kernel, n, shape, 1.0, [view, view.transposed()], Part::Lower, table.context())?;
     }
-    mirror(&mut kernel, n, n);
+    mirror_in(&mut kernel, n, n, table.context())?;
     Ok(kernel)
 }
 

@@ -213,7 +213,7 @@ impl<'a> LinearTable<'a> {
                 row[..=place].iter().for_each(|&(k, b)| line[k] += h * a * b);
             }
         }
-        crate::linalg::mirror(&mut gram, size, size);
+        crate::linalg::mirror_in(&mut gram, size, size, &self.context)?;
         Ok(gram)
     }
 
