@@ -102,7 +102,8 @@ objective_ : float
 dual_gap_ : float
     Relative duality gap, the certificate: how far from the optimum the fit may be at most.
 fit_status_ : int
-    0 converged, 1 iteration limit (or no further progress), 2 time limit, 3 interrupted, 4 stuck at rounding (the tolerance asks for more digits than there are).
+    0 converged, 1 iteration limit (or no further progress), 2 time limit, 3 interrupted, 4 stuck at
+    rounding (the tolerance asks for more digits than there are).
 fit_time_ : float
     Seconds.
 scaling_ : dict
