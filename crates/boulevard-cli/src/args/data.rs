@@ -10,6 +10,7 @@ pub enum FormatName {
     Csv,
     Arff,
     Parquet,
+    Npy,
 }
 
 /// How a data file is read.
@@ -40,6 +41,9 @@ pub struct DataArgs {
     /// Turn text columns into one 0/1 column per value
     #[arg(long)]
     pub one_hot: bool,
+    /// Keep values in single precision: half the memory for large tables
+    #[arg(long)]
+    pub single: bool,
     /// Leave out rows with missing values instead of refusing the file
     #[arg(long)]
     pub drop_missing: bool,
@@ -54,6 +58,7 @@ impl DataArgs {
                 FormatName::Csv => Format::Csv,
                 FormatName::Arff => Format::Arff,
                 FormatName::Parquet => Format::Parquet,
+                FormatName::Npy => Format::Npy,
             }),
             label: self.label.clone(),
             labels: self.labels.clone(),
@@ -65,6 +70,7 @@ impl DataArgs {
             one_hot: self.one_hot,
             n_features: None,
             max_features: None,
+            single: self.single,
             missing: if self.drop_missing { Missing::DropRow } else { Missing::Error },
         }
     }

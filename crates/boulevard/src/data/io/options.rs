@@ -36,6 +36,8 @@ pub struct ReadOptions {
     /// most: work and memory grow with the columns, and one mistyped index must not ask for gigabytes. A row that goes beyond is a
     /// mistake in the file.
     pub max_features: Option<usize>,
+    /// Whether values of dense tables are kept in single precision: half the memory, seven digits. Files of single precision are anyway.
+    pub single: bool,
     /// What to do about missing values.
     pub missing: Missing,
 }
@@ -52,6 +54,8 @@ pub enum Format {
     Arff,
     /// Apache Parquet, flat columns (needs the cargo feature `parquet`).
     Parquet,
+    /// NumPy's files: one array of rows and columns. Read only.
+    Npy,
 }
 
 /// Columns that every LIBSVM file may have.
@@ -77,6 +81,7 @@ impl Format {
             Some("csv" | "tsv") => Some(Self::Csv),
             Some("arff") => Some(Self::Arff),
             Some("parquet") => Some(Self::Parquet),
+            Some("npy") => Some(Self::Npy),
             _ => None,
         }
     }
