@@ -177,6 +177,11 @@ groups : array-like of shape (n_samples,), default=None
     "induction": """
 n_induced : int or "auto", default="auto"
     Rounds; "auto" chooses up to ``max_induced`` on held-out rows.
+max_rules : int, None or "auto", default="auto"
+    How many rules the model may have. "auto": as few as come within one standard error of the lowest error on held-out rows, 20 at most;
+    where ``n_induced`` is a number, the preset "paper" or the kernel not linear, no limit. A number: as many as have the lowest error
+    on held-out rows, that many at most. None: whole trees with all their leaves. A limited model is the linear machine with these rules
+    beside its columns, the same rules for all classes; the trees only offer them.
 max_depth : int, None or "auto", default="auto"
     Levels of tests in a tree; None is no limit (64), "auto" chooses 1, 3 or no limit on held-out rows.
 C : float, default=0.01
@@ -203,9 +208,13 @@ min_gain : float, default=0.0
     "induction_attributes": """
 rules_ : list of dict
     Rules, the weightiest first: ``text``, ``class``, ``adds`` (to the decision where it holds), ``weight`` (standard deviation of its
-    contribution), ``support``, ``edge``, ``rounds``. Equal rules of different trees are one.
+    contribution), ``support``, ``edge``, ``rounds``. Equal rules of different trees are one. With a limit and more than two classes
+    also ``adds_by_class``; ``class`` is then the one it speaks loudest for or against.
+rule_choice_ : dict or None
+    With a limit: ``chosen``, ``best``, ``errors`` (held out, with 0, 1, 2, ... rules), ``uncertainties``, ``unlimited_error`` (of whole
+    trees), ``candidates`` and the ``reason`` in words. None for whole trees.
 n_induced_ : int or ndarray
-    Features that were induced (per class).
+    Features that were induced (per class); with a limit the number of rules.
 gammas_, edges_, edge_bounds_ : ndarray of shape (n_features,)
     Of every induced feature: sharpness, weighted edge, and the decrease of the smooth loss that it promised.
 staged_errors_, objectives_ : ndarray of shape (n_induced_ + 1,), or a list of them
@@ -213,7 +222,7 @@ staged_errors_, objectives_ : ndarray of shape (n_induced_ + 1,), or a list of t
 linear_error_ : float or ndarray
     Training error of the linear machine (per class).
 choices_ : list of dict or None
-    Per class what the hold-out found: ``depth``, ``rounds``, ``error``, ``linear_error``, ``curves``.
+    Per class what the hold-out found about whole trees (jointly for all classes where rules are limited): ``depth``, ``rounds``, ``error``, ``linear_error``, ``curves``.
 declined_ : list of str or None
     Per class why nothing was induced.
 mean_, scale_ : ndarray of shape (n_features_in_,)

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::choose::{Held, hold_out};
 use self::path::{Settings, stepwise};
+pub(super) use self::pool::Bounds;
 use self::pool::candidates;
 use super::auto::Choice;
 use super::learner::{Amount, Depth, FeatureInduction, RuleLimit};
