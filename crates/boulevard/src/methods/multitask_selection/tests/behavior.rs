@@ -22,6 +22,7 @@ fn tasks(seed: u64, count: usize, n: usize, d: usize, classify: bool) -> TaskSet
             classes: classify.then(|| ["no".to_owned(), "yes".to_owned()]),
         },
         feature_names: None,
+        weights: None,
     };
     for table in 0..count {
         let x: Vec<f64> = (0..n * d).map(|_| random.normal()).collect();

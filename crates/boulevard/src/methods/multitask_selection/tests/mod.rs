@@ -53,7 +53,8 @@ fn read(name: &str) -> Vector {
             });
             TaskTable::kernels(grams.collect(), n, Isa::detect())
         });
-        tasks.push(Task { table: m, y: numbers(&task["y"]) });
+        let y = numbers(&task["y"]);
+        tasks.push(Task { table: m, weights: vec![1.0; y.len()], y });
     }
     Vector { json, tables, tasks }
 }
