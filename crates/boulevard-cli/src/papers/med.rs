@@ -231,7 +231,7 @@ fn figure_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
         select: Select::Kernels,
         kernels,
         ln_rho: Some(ln_rho),
-        c: 10.0,
+        c: Some(10.0),
         share: false,
         ..MultiTaskSelection::default()
     };

@@ -242,12 +242,19 @@ kernels : list of (name, parameters), default=None
     polynomial's ``gamma`` is 1 unless given. None means a linear, two polynomial and a radial kernel.
 normalize_kernels : bool, default=True
     Whether kernels are brought to ``k(x, x) = 1``.
-rho : float, default=0.01
-    Prior probability that a feature is on. 1 means no selection (a log-barrier SVM); smaller values select more.
+rho : float or "auto", default="auto"
+    Prior probability that a feature is on. 1 means no selection (a log-barrier SVM); smaller values select more. "auto": one in as many
+    as there are features, 0.01 for kernels.
 ln_rho : float, default=None
     Its logarithm, down to -700; wins over ``rho``.
 """,
     "selection_prior": """
+standardize : bool or "auto", default="auto"
+    Whether columns and targets are brought to mean 0 and spread 1 inside; ``coef_`` is about the data as they came, ``epsilon`` in spreads
+    of the target. "auto": where ``c`` or ``rho`` is "auto".
+keep : int, "all" or "auto", default="auto"
+    The features that are kept: those with the largest weights over all tasks, fitted again on their own. "auto": where ``c`` or ``rho``
+    is "auto" as many as held-out rows say, otherwise all.
 bias : {"gaussian", "flat"}, default="gaussian"
     Prior of every task's bias.
 bias_variance : float, default=1.0
@@ -264,6 +271,11 @@ max_iter : int, default=1000
     "selection_attributes": """
 switches_ : ndarray of shape (n_groups,), or (n_tasks, n_groups) for ``share=False``
     Probability that each feature or kernel is on.
+choice_ : dict or None
+    What was chosen and why: ``c``, ``ln_rho``, ``standardized``, ``kept``, all ``trials`` with their held-out errors, ``frequencies``, and
+    the ``reason`` in words.
+selection_frequencies_ : ndarray of shape (n_features,)
+    How often each feature was kept over the folds.
 coef_ : ndarray of shape (n_tasks, n_features)
     Weights, with ``select="features"``.
 kernel_weights_ : ndarray of shape (n_kernels,)

@@ -53,6 +53,8 @@ mod text;
 pub mod tree;
 
 #[cfg(test)]
+mod list_tests;
+#[cfg(test)]
 mod tests;
 
 pub use auto::{Choice, Curve};

@@ -83,8 +83,6 @@ impl FeatureInduction {
     fn path_settings(&self) -> Settings {
         Settings {
             c: self.c,
-            rule: self.gamma_rule,
-            cap: self.gamma_max,
             output: self.output,
             rough: (100.0 * self.tolerance).min(1e-2),
             tolerance: self.tolerance,

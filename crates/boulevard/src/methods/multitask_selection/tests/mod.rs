@@ -1,5 +1,6 @@
 //! The solved problems of the method page, and the optimum itself.
 
+mod automatic;
 mod behavior;
 
 use serde_json::Value;
