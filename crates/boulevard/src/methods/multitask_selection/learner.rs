@@ -242,7 +242,7 @@ impl MultiTaskSelection {
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
         let tasks = scaled.as_ref().unwrap_or(tasks);
         // The whole path has one c: the one that the fit itself would choose.
-        let c = self.settle(tasks, context)?.0.c;
+        let c = self.c.map_or_else(|| self.settle(tasks, context).map(|(choice, _)| choice.c), Ok)?;
         let settled = Self { c: Some(c), ..self.clone() };
         let training = Training::new(&settled, tasks, context)?;
         let mut models: Vec<Option<MultiTaskSelectionModel>> = vec![None; ln_rhos.len()];
