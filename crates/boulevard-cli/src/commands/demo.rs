@@ -297,7 +297,7 @@ fn select(context: &Context<'_>) -> Result<Stop> {
     let all = generate::classification(2100, 4, &shape)?;
     let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2100.0, 0)?;
     let (train, test) = (all.select(&parts.train), all.select(&parts.test));
-    let learner = MultiTaskSelection { c: 2.0, ..MultiTaskSelection::default() };
+    let learner = MultiTaskSelection { c: Some(2.0), rho: Some(0.01), ..MultiTaskSelection::default() };
     let (fitted, seconds) = timed(learner, &train, context)?;
     let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
     let bars: Vec<_> =

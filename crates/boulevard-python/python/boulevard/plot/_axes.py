@@ -18,7 +18,7 @@ def _pyplot() -> Any:
 def axes(ax: "Axes | None") -> Any:
     """The given axes, or new ones; says how to get matplotlib where it is missing."""
     plt = _pyplot()
-    return plt.subplots()[1] if ax is None else ax
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
 def two_axes(ax: "Sequence[Axes] | None") -> Any:
