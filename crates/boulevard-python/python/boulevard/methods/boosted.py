@@ -1,5 +1,6 @@
 """The boosted classifier for rare labels and classes."""
 
+import json
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -30,8 +31,8 @@ __all__ = ["BoostedRound", "BoostedSVC"]
 _AT_LEAST_ONE: dict[Any, str] = {"auto": "auto", True: "always", False: "never"}
 #: Parameters with the same name and value in the native learner.
 _SAME = (
-    "sampling sampling_ratio initial_weights thresholds voting sigma_init sigma_min sigma_step weight_scale max_rounds early_stopping "
-    "validation preset calibrate"
+    "sampling sampling_ratio initial_weights thresholds measure miss_cost alarm_cost least_recall tune voting sigma_init sigma_min "
+    "sigma_step weight_scale max_rounds early_stopping validation preset calibrate"
 ).split()
 
 
@@ -138,8 +139,13 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "sampling": [StrOptions({"all", "stratified", "trimming"})],
         "sampling_ratio": [Interval(Real, 0.0, 1.0, closed="right")],
-        "initial_weights": [StrOptions({"balanced", "uniform"})],
+        "initial_weights": [StrOptions({"auto", "balanced", "uniform"})],
         "thresholds": [StrOptions({"tuned", "zero"})],
+        "measure": [StrOptions({"f1", "balanced_accuracy", "cost", "precision_at_recall"})],
+        "miss_cost": [Interval(Real, 0.0, None, closed="left")],
+        "alarm_cost": [Interval(Real, 0.0, None, closed="left")],
+        "least_recall": [Interval(Real, 0.0, 1.0, closed="right")],
+        "tune": ["boolean"],
         "voting": [StrOptions({"soft", "hard"})],
         "sigma_init": [None, Interval(Real, 0.0, None, closed="neither")],
         "sigma_min": [None, Interval(Real, 0.0, None, closed="left")],
@@ -164,8 +170,13 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         C: float = 1.0,
         sampling: Literal["all", "stratified", "trimming"] = "all",
         sampling_ratio: float = 0.3,
-        initial_weights: Literal["balanced", "uniform"] = "balanced",
+        initial_weights: Literal["auto", "balanced", "uniform"] = "auto",
         thresholds: Literal["tuned", "zero"] = "tuned",
+        measure: Literal["f1", "balanced_accuracy", "cost", "precision_at_recall"] = "f1",
+        miss_cost: float = 1.0,
+        alarm_cost: float = 1.0,
+        least_recall: float = 0.8,
+        tune: bool = True,
         voting: Literal["soft", "hard"] = "soft",
         sigma_init: float | None = None,
         sigma_min: float | None = None,
@@ -192,6 +203,11 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         self.sampling_ratio = sampling_ratio
         self.initial_weights = initial_weights
         self.thresholds = thresholds
+        self.measure = measure
+        self.miss_cost = miss_cost
+        self.alarm_cost = alarm_cost
+        self.least_recall = least_recall
+        self.tune = tune
         self.voting = voting
         self.sigma_init = sigma_init
         self.sigma_min = sigma_min
@@ -328,6 +344,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         self.alphas_, self.errors_, self.sigmas_ = parts["alphas"], parts["errors"], parts["sigmas"]
         self.thresholds_, self.weights_, self.endings_ = parts["thresholds"], parts["weights"], parts["endings"]
         self.validation_scores_ = parts["stage_scores"]
+        self.chosen_ = None if parts["chosen"] is None else json.loads(parts["chosen"])
         self.n_rounds_ = np.array([len(alphas) for alphas in self.alphas_])
         self.n_iter_ = int(parts["iterations"])
         self.estimators_ = rounds_of(parts)
