@@ -1,5 +1,6 @@
 """One decision for several samples that share a label."""
 
+import json
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -28,7 +29,7 @@ from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 
 #: Parameters with the same name and value in the native learner.
-_SAME = "n_samples_per_decision method symmetric n_extended normalization other_sizes priors platt_guard".split()
+_SAME = "n_samples_per_decision method tune symmetric n_extended normalization other_sizes priors platt_guard".split()
 _MULTICLASS = {"ovo": "one_vs_one", "ovr": "one_vs_rest"}
 
 
@@ -131,7 +132,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         **MACHINE_LIMITS,
         "kernel": [StrOptions(KERNELS)],
         "n_samples_per_decision": [Interval(Integral, 1, 16, closed="both")],
-        "method": [StrOptions({"direct", "consensus", "vote"})],
+        "method": [StrOptions({"auto", "direct", "consensus", "vote"})],
+        "tune": ["boolean"],
         "symmetric": ["boolean"],
         "n_extended": [None, Interval(Integral, 1, None, closed="left")],
         "normalization": [StrOptions({"mean", "cosine"})],
@@ -147,7 +149,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self,
         *,
         n_samples_per_decision: int = 3,
-        method: Literal["direct", "consensus", "vote"] = "direct",
+        method: Literal["auto", "direct", "consensus", "vote"] = "auto",
+        tune: bool = True,
         symmetric: bool = True,
         n_extended: int | None = None,
         normalization: Literal["mean", "cosine"] = "mean",
@@ -174,6 +177,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     ) -> None:
         self.n_samples_per_decision = n_samples_per_decision
         self.method = method
+        self.tune = tune
         self.symmetric = symmetric
         self.n_extended = n_extended
         self.normalization = normalization
@@ -204,6 +208,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         """The native learner's parameters, kernel and solver apart."""
         return {
             "method": self.method,
+            "tune": bool(self.tune),
             "n_samples_per_decision": int(self.n_samples_per_decision),
             "c": min(float(self.C), HUGE),
             "symmetric": bool(self.symmetric),
@@ -266,6 +271,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self.n_support_sets_ = dict(zip(parts["sizes"], parts["support_sets"], strict=True))
         self.n_extended_ = dict(zip(parts["sizes"], parts["extended"], strict=True))
         self.n_iter_ = parts["iterations"]
+        self.method_ = parts["method"]
+        self.chosen_ = None if parts["chosen"] is None else json.loads(parts["chosen"])
 
     # ------------------------------------------------------------ judging
 

@@ -31,7 +31,12 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
     if let Some(chosen) = &model.chosen {
         let Trial { c, sigma_init, initial_weights, score } = chosen.best;
         let start = if initial_weights == InitialWeights::Uniform { "uniform" } else { "balanced" };
-        let by = if model.kind == Kind::Classes { "the measure" } else { "average precision" };
+        let by = match settings.measure {
+            _ if model.kind == Kind::Classes => "the measure",
+            Measure::F1 if settings.thresholds == Thresholds::Tuned => "average precision and F1",
+            Measure::BalancedAccuracy if settings.thresholds == Thresholds::Tuned => "average precision and balanced accuracy",
+            _ => "average precision",
+        };
         facts.push((
             "chosen",
             format!(

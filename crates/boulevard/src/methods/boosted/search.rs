@@ -1,13 +1,14 @@
 //! C, the first width and the first weights by trials: one machine per label and split, judged by how it ranks the rows it did not see.
 //!
-//! Average precision decides (for several classes, which have no thresholds, the measure itself): it does not depend on thresholds, and
-//! it is steadier than any measure at one threshold. All labels share a choice, so that their scores can be compared.
+//! Average precision decides, together with the measure at its own thresholds where that is a share (F1, balanced accuracy): the first is
+//! steadier, the second is what is wanted in the end. Several classes, which have no thresholds, are chosen by the measure alone. All
+//! labels share a choice, so that their scores can be compared.
 
 use serde::{Deserialize, Serialize};
 
 use super::fits::{distances, fit_all, goal};
 use super::gram::Distances;
-use super::learner::{BoostedSvc, InitialWeights, Thresholds, Validation};
+use super::learner::{BoostedSvc, InitialWeights, Measure, Thresholds, Validation};
 use super::model::Kind;
 use super::problems::Problems;
 use crate::data::Matrix;
@@ -38,7 +39,8 @@ pub struct Trial {
     pub sigma_init: f64,
     /// First weights.
     pub initial_weights: InitialWeights,
-    /// Mean average precision of held-out rows; for several classes the measure.
+    /// Average precision of held-out rows, or its mean with F1 (balanced accuracy) where that is the measure; for several classes the
+    /// measure alone.
     pub score: f64,
 }
 
@@ -129,7 +131,12 @@ fn trials(
                 let held_out = fit_all(&one, problems, x, distances, true, false, context)?.held_out;
                 let Some(held_out) = held_out else { return Ok(settled(settings, chosen)) };
                 let scores = held_out.scores(problems, goal(&one, problems), 1);
-                let score = if problems.kind == Kind::Classes { Some(scores.tuned(false).1) } else { scores.ranking() };
+                let share = thresholds && matches!(settings.measure, Measure::F1 | Measure::BalancedAccuracy);
+                let score = match problems.kind {
+                    Kind::Classes => Some(scores.tuned(false).1),
+                    _ if share => scores.ranking().map(|precision| 0.5 * (precision + scores.tuned(true).1)),
+                    _ => scores.ranking(),
+                };
                 let Some(score) = score else { return Ok(settled(settings, chosen)) };
                 let trial = Trial { c, sigma_init, initial_weights, score };
                 let chosen = chosen.get_or_insert_with(|| Chosen { best: trial, trials: Vec::new(), rows: x.rows() });

@@ -7,8 +7,12 @@
 const QUANTILES: usize = 100;
 /// Share of the carriers' scores below which other rows are of no interest.
 const TAIL: f64 = 0.02;
-/// The window as a share of the carriers' standard deviation, before their number is taken into account.
-const WINDOW: f64 = 0.5;
+/// The window as a share of the carriers' standard deviation, where there are a moderate number of them.
+const WINDOW: f64 = 0.3;
+/// Below so many carriers the window shrinks with their number: a few scores leave nothing to average. Above the second number it shrinks
+/// with their fifth root, as windows of densities do. (Chosen by simulation with normal scores, 14 to 100 carriers among 400 to 4000.)
+const FEW: f64 = 30.0;
+const MANY: f64 = 100.0;
 /// Differences below this are rounding.
 const TIE: f64 = 1e-9;
 
@@ -46,7 +50,7 @@ fn quantiles(order: &[usize], scores: &[f64], weights: &[f64]) -> Vec<f64> {
     found
 }
 
-/// Half the width of the window: the fewer carriers, the wider.
+/// The standard deviation of the window.
 pub(super) fn bandwidth(scores: &[f64], signs: &[f64], weights: &[f64]) -> f64 {
     let carriers = || (0..scores.len()).filter(|&row| signs[row] > 0.0);
     let total: f64 = carriers().map(|row| weights[row]).sum();
@@ -55,7 +59,7 @@ pub(super) fn bandwidth(scores: &[f64], signs: &[f64], weights: &[f64]) -> f64 {
     }
     let mean = carriers().map(|row| weights[row] * scores[row]).sum::<f64>() / total;
     let variance = carriers().map(|row| weights[row] * (scores[row] - mean) * (scores[row] - mean)).sum::<f64>() / total;
-    WINDOW * variance.sqrt() / total.max(1.0).cbrt()
+    WINDOW * variance.sqrt() * (total / FEW).min(1.0) * (MANY / total).min(1.0).powf(0.2)
 }
 
 /// The mean of `values` around every candidate under a Gaussian window, candidates counting with the room they have.

@@ -3,12 +3,14 @@
 //! A threshold is where the measure of those scores, pooled over all splits, is largest. Labels are tuned in turn, each with the others'
 //! thresholds in force, because a row that no label claims may go to its best label ([`super::AtLeastOne`]): then every threshold moves
 //! rows of all labels. A measure as a function of one threshold is ragged, the more so the fewer carriers a label has: it is smoothed over
-//! a window that grows with the spread of the carriers' scores and shrinks with the cube root of their number ([`super::smooth`]).
+//! a window as wide as a part of the spread of the carriers' scores ([`super::smooth`]).
 
 use super::smooth;
 use crate::metrics::classification::average_precision;
 use crate::svm::argmax;
 
+/// Average precision that may be lost where a measure is gained.
+const SAME_RANKING: f64 = 0.005;
 /// Turns over all labels.
 const PASSES: usize = 2;
 /// Differences of a measure below this are rounding: the threshold nearest to zero and the fewer rounds win.
@@ -161,17 +163,20 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// Mean average precision of the labels that have scores and carriers: how well rows are ranked, whatever the thresholds.
+    /// Average precision, the mean over splits and labels that have carriers: how well rows are ranked, whatever the thresholds. Scores of
+    /// different splits come from different machines and are not ranked against each other.
     pub(super) fn ranking(&self) -> Option<f64> {
-        let one = |(label, scores): (usize, &Option<Vec<f64>>)| {
-            let rows: Vec<usize> = (0..self.weights.len()).filter(|&row| self.weights[row] > 0.0).collect();
-            let truth: Vec<bool> = rows.iter().map(|&row| self.signs[label][row] > 0.0).collect();
-            let weights: Vec<f64> = rows.iter().map(|&row| self.weights[row]).collect();
-            let scores = scores.as_ref()?;
-            let scores: Vec<f64> = rows.iter().map(|&row| scores[row]).collect();
-            average_precision(&truth, &scores, Some(&weights)).ok()
-        };
-        let each: Vec<f64> = self.columns.iter().enumerate().filter_map(one).collect();
+        let splits = self.split_of.iter().max().map_or(0, |&last| last + 1);
+        let mut each = Vec::new();
+        for (scores, signs) in self.columns.iter().zip(self.signs).filter_map(|(scores, signs)| Some((scores.as_ref()?, signs))) {
+            for split in 0..splits {
+                let rows = (0..self.weights.len()).filter(|&row| self.weights[row] > 0.0 && self.split_of[row] == split);
+                let rows: Vec<usize> = rows.collect();
+                let of = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+                let truth: Vec<bool> = rows.iter().map(|&row| signs[row] > 0.0).collect();
+                each.extend(average_precision(&truth, &of(scores), Some(&of(self.weights))).ok());
+            }
+        }
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     }
 
@@ -279,8 +284,8 @@ pub(super) struct Choice {
 
 /// The number of rounds among `stages` whose scores are worth most with their own thresholds; the fewest where several are.
 ///
-/// More rounds than the first number are kept only if they are worth more by a standard error over the splits, and rank rows no worse:
-/// the largest of many is large by chance.
+/// More rounds than the first number are kept only if they are worth more by half a standard error over the splits, and rank rows no worse
+/// (by [`SAME_RANKING`]): the largest of many is large by chance.
 pub(super) fn choose<'a>(stages: std::ops::RangeInclusive<usize>, tune: bool, scores: impl Fn(usize) -> Scores<'a>) -> Choice {
     let first = *stages.start();
     let mut choice = Choice { best: *stages.end(), rounds: *stages.end(), thresholds: Vec::new(), scores: Vec::new() };
@@ -299,7 +304,7 @@ pub(super) fn choose<'a>(stages: std::ops::RangeInclusive<usize>, tune: bool, sc
     choice.rounds = choice.best;
     if choice.best > first {
         let (before, after) = (scores(first), scores(choice.best));
-        let worse = |(a, b): (f64, f64)| b < a - TIE;
+        let worse = |(a, b): (f64, f64)| b < a - SAME_RANKING;
         if !is_gain(&before, &start, &after, &choice.thresholds) || before.ranking().zip(after.ranking()).is_some_and(worse) {
             (choice.rounds, choice.thresholds) = (first, start);
         }
@@ -307,14 +312,14 @@ pub(super) fn choose<'a>(stages: std::ops::RangeInclusive<usize>, tune: bool, sc
     choice
 }
 
-/// Whether one prediction is worth more than another by a standard error of the difference over the splits.
+/// Whether one prediction is worth more than another by half a standard error of the difference over the splits.
 fn is_gain(before: &Scores<'_>, thresholds: &[f64], after: &Scores<'_>, later: &[f64]) -> bool {
     let splits = before.split_of.iter().max().map_or(0, |&last| last + 1);
     let gains: Vec<f64> = (0..splits).map(|k| after.worth(later, Some(k)) - before.worth(thresholds, Some(k))).collect();
     let n = gains.len() as f64;
     let mean = gains.iter().sum::<f64>() / n;
     let variance = gains.iter().map(|gain| (gain - mean) * (gain - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-    mean > (variance / n).sqrt()
+    mean > 0.5 * (variance / n).sqrt()
 }
 
 #[cfg(test)]
