@@ -311,8 +311,10 @@ impl MultiSample {
         let offsets: Vec<&[f64]> =
             [&single.machine.intercepts[..]].into_iter().chain(machines.iter().map(|machine| &machine.intercepts[..])).collect();
         let report = report.finish(start, training.rows.len(), &weights, &offsets)?;
+        // Tuples that were given are for a direct machine.
+        let method = if given.is_some() && self.method == Method::Auto { Method::Direct } else { self.method };
         Ok(MultiSampleModel {
-            parameters: self.clone(),
+            parameters: Self { method, ..self.clone() },
             classes: data.expect_classes()?.names().to_vec(),
             priors: training.priors,
             rates: training.rates,
