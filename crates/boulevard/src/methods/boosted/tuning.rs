@@ -360,4 +360,52 @@ mod tests {
             assert!((value - all.worth(&thresholds, None)).abs() < 1e-12);
         }
     }
+
+    /// Two overlapping heaps of scores, one row in twenty a carrier.
+    fn overlapping(n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let mut random = crate::random::Random::new(7, 0);
+        let signs: Vec<f64> = (0..n).map(|i| if i % 20 == 0 { 1.0 } else { -1.0 }).collect();
+        let score = signs.iter().map(|y| 1.2 * y + random.normal()).collect();
+        (score, vec![signs])
+    }
+
+    #[test]
+    fn every_measure_has_its_own_threshold() {
+        let (score, signs) = overlapping(4000);
+        let (weights, splits) = (vec![1.0; 4000], vec![0; 4000]);
+        let tuned = |worth: Worth| {
+            let goal = Goal { rule: Rule::TwoClasses, worth };
+            let (thresholds, value) = Scores::new(vec![Some(score.clone())], &signs, &weights, &splits, goal).tuned(true);
+            let count = |y: f64| score.iter().zip(&signs[0]).filter(|(s, sign)| **s > thresholds[0] && **sign == y).count() as f64;
+            (count(1.0) / 200.0, count(-1.0) / 3800.0, value)
+        };
+        let (f1, balanced) = (tuned(Worth::F1), tuned(Worth::BalancedAccuracy));
+        // Balanced accuracy counts a carrier nineteen times as much as another row: normal heaps part in the middle.
+        assert!((balanced.0 - 0.885).abs() < 0.05 && (balanced.1 - 0.115).abs() < 0.05, "{balanced:?}");
+        assert!(f1.1 < balanced.1 && f1.0 < balanced.0);
+        let dear = tuned(Worth::Cost { miss: 50.0, alarm: 1.0 });
+        let cheap = tuned(Worth::Cost { miss: 1.0, alarm: 1.0 });
+        assert!(dear.0 > 0.93 && cheap.0 < 0.7 && cheap.1 < 0.02, "{dear:?} {cheap:?}");
+        assert!(cheap.2 > -0.05 && cheap.2 < 0.0, "better than missing all carriers: {cheap:?}");
+        for recall in [0.5, 0.8, 0.95] {
+            let found = tuned(Worth::Precision { recall });
+            assert!((recall..recall + 0.08).contains(&found.0) && found.2 > 0.0, "{recall}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn rounds_that_do_not_help_are_not_kept() {
+        let (score, signs) = overlapping(1000);
+        let (weights, splits): (Vec<f64>, Vec<usize>) = (vec![1.0; 1000], (0..1000).map(|row| row / 200).collect());
+        let mut random = crate::random::Random::new(8, 0);
+        let noisy: Vec<f64> = score.iter().map(|s| s + 0.02 * random.normal()).collect();
+        let clear: Vec<f64> = score.iter().zip(&signs[0]).map(|(s, y)| s + 1.5 * y).collect();
+        let goal = Goal { rule: Rule::TwoClasses, worth: Worth::F1 };
+        let of = |columns: [Vec<f64>; 2]| {
+            choose(1..=2, true, |rounds| Scores::new(vec![Some(columns[rounds - 1].clone())], &signs, &weights, &splits, goal)).rounds
+        };
+        assert_eq!(of([score.clone(), score.clone()]), 1);
+        assert_eq!(of([clear.clone(), noisy]), 1);
+        assert_eq!(of([score, clear]), 2);
+    }
 }
