@@ -43,10 +43,11 @@ def drawn_texts(figure):
 
 def check_texts(display):
     figure = display.figure_
-    for text, box in drawn_texts(figure):
+    texts = drawn_texts(figure)
+    for text, box in texts:
         inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
         assert inside, f"{text.get_text()!r} leaves the figure: {box} in {figure.bbox}"
-    drawn = {text for text, _ in drawn_texts(figure)}
+    drawn = {text for text, _ in texts}
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):
             boxes = [(t.label1.get_text(), t.label1.get_window_extent()) for t in axis.get_major_ticks() if t.label1 in drawn]
@@ -61,7 +62,7 @@ def check_texts(display):
     matplotlib.pyplot.close(figure)
 
 
-@pytest.mark.parametrize("count", [2, 6, 14, 40])
+@pytest.mark.parametrize("count", [3, 25])
 def test_pictures_of_labels(count):
     rng = np.random.default_rng(count)
     names, series = long_names(count), {name: rng.uniform(0.1, 0.5, 7) for name in long_names(count)}
@@ -73,7 +74,7 @@ def test_pictures_of_labels(count):
     check_texts(HardRowsDisplay(rows=np.arange(12345, 12365), names=names, gains=rng.uniform(size=(count, 20))).plot())
 
 
-@pytest.mark.parametrize(("tasks", "features"), [(1, 3), (3, 34), (12, 240), (40, 2000)])
+@pytest.mark.parametrize(("tasks", "features"), [(1, 3), (12, 240)])
 def test_pictures_of_tasks(tasks, features):
     rng = np.random.default_rng(tasks)
     weights = rng.normal(size=(tasks, features)) ** 3
@@ -101,4 +102,4 @@ def test_pictures_of_sets():
     check_texts(SequentialDisplay.from_estimator(consensus, X[60:70]))
     many = SequentialDisplay(posteriors=np.full((4, 26), 1 / 26), classes=np.array(long_names(26)), confidence=0.99).plot()
     assert "decided at 0.99" in [text.get_text() for text in many.ax_.get_legend().get_texts()]
-    matplotlib.pyplot.close(many.figure_)
+    check_texts(many)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._docs import document
 from .._typing import TableLike
-from ._axes import axes, short, sized_axes
+from ._axes import short, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,8 @@ class BoostingDisplay:
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        lines = min(len(self.series), _MOST_LINES) + 1
+        ax = sized_axes(ax, 6.4 if lines <= 10 else 9.6, 4.8)
         first = 1 if self.what == "errors" else 0
         for name, values in self.series.items():
             ax.plot(np.arange(first, first + len(values)), values, marker=".", label=short(name))
@@ -176,7 +177,9 @@ class BoostingDisplay:
         if self.what == "errors":
             handles.append(ax.axhline(0.5, color="0.6", linestyle="--", linewidth=1))
             names.append("chance")
-        ax.legend(handles, names, title=self.of + more, fontsize="small", ncols=1 + len(names) // 10)
+        # Many names stand beside the picture, which the layout then makes room for.
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if lines > 10 else {}
+        ax.legend(handles, names, title=self.of + more, fontsize="small", **beside)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
 from .._typing import RandomState, TableLike
-from ._axes import axes, short
+from ._axes import axes, short, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,13 +154,14 @@ class SequentialDisplay:
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        ax = sized_axes(ax, 6.4, max(4.8, 1.5 + 0.16 * len(self.classes)))
         samples = np.arange(1, len(self.posteriors) + 1)
         for place, label in enumerate(self.classes):
             ax.plot(samples, self.posteriors[:, place], marker="o", label=short(label))
         ax.axhline(self.confidence, color="0.5", linestyle="--", linewidth=1, label=f"decided at {self.confidence:g}")
         ax.set(xlabel="samples", ylabel="posterior", ylim=(-0.02, 1.02))
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend(title="class", ncols=1 + len(self.classes) // 10)
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "x-small"} if len(self.classes) > 8 else {}
+        ax.legend(title="class", **beside)
         self.ax_, self.figure_ = ax, ax.figure
         return self

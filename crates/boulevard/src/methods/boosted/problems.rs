@@ -39,6 +39,12 @@ impl Problems {
         Ok(Self { kind, names, rows, all_rows: data.len(), weights, signs, factors, constant })
     }
 
+    /// Weight of the carriers of a label, or of the others if they are fewer.
+    pub(super) fn smaller_side(&self, label: usize) -> f64 {
+        let carriers: f64 = self.signs[label].iter().zip(&self.weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum();
+        carriers.min(self.weights.iter().sum::<f64>() - carriers)
+    }
+
     /// The same problems on some of the rows.
     pub(super) fn part(&self, chosen: &[usize]) -> Self {
         let of = |values: &[f64]| chosen.iter().map(|&row| values[row]).collect::<Vec<f64>>();

@@ -20,8 +20,11 @@ use crate::random::Random;
 const PRICES: [f64; 3] = [1.0, 10.0, 100.0];
 /// Multiples of the usual width that are tried, where no width is given.
 const WIDTHS: [f64; 3] = [1.0, 0.5, 2.0];
-/// Splits of a trial, unless fewer are asked for.
-const SPLITS: usize = 3;
+/// Folds of a trial of one label, unless fewer are asked for; several labels make up for fewer folds.
+const FOLDS: usize = 5;
+const FEW_FOLDS: usize = 3;
+/// A label with fewer carriers than this is tried on two sets of folds: a few rows decide, and by chance.
+const FEW_CARRIERS: f64 = 100.0;
 /// Trials see so many rows at most: what they choose between differs by factors, not by percents.
 const MOST_ROWS: usize = 4000;
 /// Stream of random numbers for those rows.
@@ -104,10 +107,12 @@ fn trials(
         InitialWeights::Uniform => &[InitialWeights::Uniform],
     };
     let widths: &[f64] = if settings.sigma_init.is_some() { &[1.0] } else { &WIDTHS };
+    let one_label = problems.signs.len() == 1;
     let validation = match settings.validation {
-        Validation::Folds(folds) => Validation::Folds(folds.min(SPLITS)),
+        Validation::Folds(folds) => Validation::Folds(folds.min(if one_label { FOLDS } else { FEW_FOLDS })),
         share => share,
     };
+    let repeats = if one_label && problems.smaller_side(0) < FEW_CARRIERS { 2 } else { 1 };
     let mut chosen: Option<Chosen> = None;
     for (turn, &initial_weights) in starts.iter().enumerate() {
         // The second start is tried at the best width of the first.
@@ -128,16 +133,14 @@ fn trials(
                     tune: false,
                     ..settings.clone()
                 };
-                let held_out = fit_all(&one, problems, x, distances, true, false, context)?.held_out;
-                let Some(held_out) = held_out else { return Ok(settled(settings, chosen)) };
-                let scores = held_out.scores(problems, goal(&one, problems), 1);
-                let share = thresholds && matches!(settings.measure, Measure::F1 | Measure::BalancedAccuracy);
-                let score = match problems.kind {
-                    Kind::Classes => Some(scores.tuned(false).1),
-                    _ if share => scores.ranking().map(|precision| 0.5 * (precision + scores.tuned(true).1)),
-                    _ => scores.ranking(),
-                };
-                let Some(score) = score else { return Ok(settled(settings, chosen)) };
+                let mut score = 0.0;
+                for repeat in 0..repeats {
+                    let one = BoostedSvc { seed: settings.seed.wrapping_add(repeat), ..one.clone() };
+                    match judged(&one, thresholds, problems, x, distances, context)? {
+                        Some(worth) => score += worth / repeats as f64,
+                        None => return Ok(settled(settings, chosen)),
+                    }
+                }
                 let trial = Trial { c, sigma_init, initial_weights, score };
                 let chosen = chosen.get_or_insert_with(|| Chosen { best: trial, trials: Vec::new(), rows: x.rows() });
                 chosen.trials.push(trial);
@@ -148,6 +151,25 @@ fn trials(
         }
     }
     Ok(settled(settings, chosen))
+}
+
+/// How good one machine per label is on rows it did not see; none where none could be held out.
+fn judged(
+    one: &BoostedSvc,
+    thresholds: bool,
+    problems: &Problems,
+    x: &Matrix<'_>,
+    distances: &Distances<'_>,
+    context: &Context<'_>,
+) -> Result<Option<f64>> {
+    let Some(held_out) = fit_all(one, problems, x, distances, true, false, context)?.held_out else { return Ok(None) };
+    let scores = held_out.scores(problems, goal(one, problems), 1);
+    let share = thresholds && matches!(one.measure, Measure::F1 | Measure::BalancedAccuracy);
+    Ok(match problems.kind {
+        Kind::Classes => Some(scores.tuned(false).1),
+        _ if share => scores.ranking().map(|precision| 0.5 * (precision + scores.tuned(true).1)),
+        _ => scores.ranking(),
+    })
 }
 
 fn settled(settings: &BoostedSvc, chosen: Option<Chosen>) -> (BoostedSvc, Option<Chosen>) {
