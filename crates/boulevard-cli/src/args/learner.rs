@@ -301,6 +301,9 @@ pub struct LearnerArgs {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     #[serde(skip)]
     pub seed: u64,
+    /// Choose C and the kernel's width by held-out rows as well, unless a width is given (gather, boost) [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub tune: Option<bool>,
     /// Which rows a tree (induce) or a round (boost) learns from [default: resample; boost: all]
     #[arg(long, value_name = "HOW")]
     pub sampling: Option<SamplingName>,

@@ -11,7 +11,7 @@ use boulevard::data::{Dataset, LabelMatrix, Target, split};
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
-use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel};
+use boulevard::methods::multi_sample::{Method, MultiSample, MultiSampleModel};
 use boulevard::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
 use boulevard::methods::pareto::{ParetoModel, ParetoSvc};
 use boulevard::metrics::classification::Confusion;
@@ -341,7 +341,7 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
 /// Three samples per decision, of which the class is known to be the same.
 fn three_samples(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::two_gaussians(200, 1, 2, 1.5), generate::two_gaussians(6000, 2, 2, 1.5));
-    let gather = MultiSample { kernel: Kernel::rbf(0.1), ..MultiSample::default() };
+    let gather = MultiSample { method: Method::Direct, kernel: Kernel::rbf(0.1), ..MultiSample::default() };
     let (fitted, seconds) = timed(gather, &train, context)?;
     let model = fitted.expect::<MultiSampleModel>()?;
     let curve = model.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;

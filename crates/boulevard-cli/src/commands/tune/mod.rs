@@ -9,7 +9,7 @@ use boulevard::data::split::Split;
 use boulevard::data::{Dataset, Scaler, Target};
 use boulevard::internal::parallel;
 use boulevard::kernel::Gamma;
-use boulevard::methods::multi_sample::SetSearch;
+use boulevard::methods::multi_sample::{Method, SetSearch};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::svm::{Learner, Penalty, Svc};
@@ -153,6 +153,12 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
 /// The plan at one point of the grid.
 fn at(plan: &Work, price: f64, gamma: Option<f64>) -> Work {
     let mut plan = plan.clone();
+    // A point of a grid is one machine's: a method that would choose C and gamma itself is the direct one here.
+    if let AnyLearner::MultiSample(gather) = &mut plan.learner
+        && gather.method == Method::Auto
+    {
+        gather.method = Method::Direct;
+    }
     if let Some(place) = plan.learner.price_mut() {
         *place = price;
     }
