@@ -6,7 +6,7 @@ use super::complaint::{Fault, excerpt};
 use super::names::{NameColumn, is_missing};
 use super::number;
 use super::onehot;
-use super::options::{ReadOptions, TargetKind};
+use super::options::{Missing, ReadOptions, TargetKind};
 use super::roles::{Column, Kind, Role, assign};
 use crate::data::{Csr, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::Result;
@@ -59,6 +59,7 @@ pub(super) struct Table {
     absent: Vec<(usize, String)>,
     has_task: bool,
     has_group: bool,
+    keep_missing: bool,
     row: Row,
     rows: usize,
     values: Values,
@@ -121,6 +122,7 @@ impl Table {
         Ok(Self {
             has_task: roles.contains(&Role::Task),
             has_group: roles.contains(&Role::Group),
+            keep_missing: options.missing == Missing::Keep,
             columns,
             roles,
             target,
@@ -202,6 +204,12 @@ impl Table {
         }
         let name = &self.columns[column].name;
         if is_missing(field) {
+            if self.keep_missing
+                && let Some(feature) = self.quick[column]
+            {
+                self.row.features.push((feature, f64::NAN));
+                return Ok(());
+            }
             return Err(Fault::Missing(format!("column `{name}`")));
         }
         if let Kind::Nominal(names) = &self.columns[column].kind
