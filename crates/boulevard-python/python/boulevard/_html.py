@@ -13,7 +13,23 @@ import scipy.sparse as sp
 __all__ = ["summary"]
 
 #: Facts worth a line, in this order; what a model does not have is left out.
-_SHOWN = ("kind", "kernel", "classes", "labels", "support vectors", "rules", "features", "scaling", "missing values", "probabilities")
+_SHOWN = (
+    "kind",
+    "kernel",
+    "classes",
+    "tasks",
+    "machines",
+    "rounds",
+    "rules",
+    "support vectors",
+    "nonzero weights",
+    "largest switches",
+    "picked",
+    "features",
+    "scaling",
+    "missing values",
+    "probabilities",
+)
 _LONGEST = 160
 _WIDTH, _HEIGHT, _EDGE = 220, 90, 6
 _STYLE = (
@@ -67,8 +83,9 @@ def _picture(estimator: Any) -> str:
 
 def _svg(title: str, caption: str, body: str) -> str:
     """A picture with a title for those who cannot see it and a caption below."""
+    high = _HEIGHT + 16
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_WIDTH}" height="{_HEIGHT + 16}" viewBox="0 0 {_WIDTH} {_HEIGHT + 16}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_WIDTH}" height="{high}" viewBox="0 0 {_WIDTH} {high}">'
         f"<title>{escape(title)}</title>{body}"
         f'<text x="{_EDGE}" y="{_HEIGHT + 12}" font-size="10" fill="currentColor" opacity="0.75">{escape(caption)}</text></svg>'
     )

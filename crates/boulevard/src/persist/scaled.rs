@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::data::{Fill, Matrix, Scaling, generate};
     use crate::persist::native;
-    use crate::svm::{Learner, Svc};
+    use crate::svm::{Learner, Model as _, Svc};
 
     fn parts() -> (Scaler, AnyModel) {
         let data = generate::banana(60, 0);
