@@ -1,5 +1,7 @@
 //! Flags that say how a data file is read.
 
+use anyhow::{Result, bail};
+use boulevard::data::Fill;
 use boulevard::data::io::{Format, Missing, ReadOptions, TargetKind};
 use clap::{Args, ValueEnum};
 
@@ -11,6 +13,19 @@ pub enum FormatName {
     Arff,
     Parquet,
     Npy,
+}
+
+/// What is done about missing values: empty fields, `?`, `NA`, `NaN`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MissingName {
+    /// Refuse the file
+    Error,
+    /// Leave such rows out
+    Drop,
+    /// Fill in the column's median
+    Median,
+    /// Fill in the column's most frequent value
+    MostFrequent,
 }
 
 /// How a data file is read.
@@ -44,8 +59,11 @@ pub struct DataArgs {
     /// Keep values in single precision: half the memory for large tables
     #[arg(long)]
     pub single: bool,
-    /// Leave out rows with missing values instead of refusing the file
-    #[arg(long)]
+    /// What to do about missing values; a model remembers it, and predict does the same [default: error; predict: as the model]
+    #[arg(long, value_name = "HOW")]
+    pub missing: Option<MissingName>,
+    /// As --missing drop, but no model remembers it
+    #[arg(long, conflicts_with = "missing")]
     pub drop_missing: bool,
 }
 
@@ -71,7 +89,34 @@ impl DataArgs {
             n_features: None,
             max_features: None,
             single: self.single,
-            missing: if self.drop_missing { Missing::DropRow } else { Missing::Error },
+            missing: match self.missing {
+                Some(MissingName::Drop) => Missing::DropRow,
+                Some(MissingName::Median | MissingName::MostFrequent) => Missing::Keep,
+                None if self.drop_missing => Missing::DropRow,
+                Some(MissingName::Error) | None => Missing::Error,
+            },
+        }
+    }
+
+    /// What a model has to remember about missing values.
+    pub fn fill(&self) -> Option<Fill> {
+        match self.missing? {
+            MissingName::Error => None,
+            MissingName::Drop => Some(Fill::Drop),
+            MissingName::Median => Some(Fill::Median),
+            MissingName::MostFrequent => Some(Fill::MostFrequent),
+        }
+    }
+
+    /// For verbs that only read: there is no model that fills anything in.
+    pub fn expect_no_filling(&self) -> Result<()> {
+        match self.fill() {
+            Some(Fill::Median | Fill::MostFrequent) => {
+                bail!(
+                    "--missing median and most-frequent belong to train, evaluate and tune, whose models remember the values; here say --missing drop"
+                )
+            }
+            _ => Ok(()),
         }
     }
 }

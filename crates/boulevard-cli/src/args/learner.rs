@@ -9,7 +9,7 @@ use boulevard::any::{METHODS, lists};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::multitask_selection::{Keep, MarginPrior, Select};
 use boulevard::solver::linear::{Bias, LinearLoss, Regularizer};
-use boulevard::svm::{ClassWeight, Multiclass};
+use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -134,6 +134,18 @@ pub enum SamplingName {
     Trimming,
 }
 
+/// How many classes are reduced to two, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum MulticlassName {
+    /// One machine per pair of classes, which vote (svc, nu-svc, gather)
+    OneVsOne,
+    /// One machine per class against the others
+    OneVsRest,
+    /// All classes in one problem, with the hinge and the L2 penalty (linear)
+    CrammerSinger,
+}
+
 /// Settings under one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -218,9 +230,9 @@ pub struct LearnerArgs {
     /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, gather, induce, boost)
     #[arg(long, value_name = "WEIGHTS")]
     pub class_weight: Option<ClassWeight>,
-    /// How more than two classes are handled (svc, nu-svc, gather) [default: one-vs-one]
+    /// How more than two classes are handled (svc, nu-svc, gather, linear) [default: one-vs-one; linear: one-vs-rest]
     #[arg(long, value_name = "HOW")]
-    pub multiclass: Option<Multiclass>,
+    pub multiclass: Option<MulticlassName>,
     /// Fit probabilities too; costs five more fits (classifiers)
     #[arg(long)]
     #[serde(skip_serializing_if = "off")]

@@ -30,6 +30,7 @@ const BATCH: usize = 64;
 
 pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let plans = Plan::several(&args.method, &args.learner)?;
+    let plans = plans.into_iter().map(|plan| plan.filling(args.read.fill())).collect::<Result<Vec<Plan>>>()?;
     let target = plans[0].target();
     ensure!(plans.iter().all(|plan| plan.target() == target), "classification, regression and one-class methods cannot be compared");
     let gather = plans.iter().find(|plan| matches!(plan.learner(), AnyLearner::MultiSample(_)));

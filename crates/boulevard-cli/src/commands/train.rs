@@ -28,11 +28,11 @@ use crate::{columns, data, files, report};
 const CHEAP: usize = 1 << 31;
 
 pub fn run(args: &TrainArgs) -> Result<Outcome> {
-    let plan = Plan::new(args.method, &args.learner)?;
+    let plan = Plan::new(args.method, &args.learner)?.filling(args.read.fill())?;
     for path in args.output.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
-    let data = data::read_for(&plan, &args.data, &args.read)?;
+    let mut data = data::read_for(&plan, &args.data, &args.read)?;
     if !args.run.quiet {
         hint_at_scale(&data, &args.learner);
     }
@@ -41,6 +41,12 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
     let fitted = plan.fit(&data, &context);
     watcher.finish();
     let fitted = fitted?;
+    // Errors and pictures are those of the rows as the model saw them.
+    if let Some(imputer) = fitted.imputer()
+        && let Some(filled) = imputer.table(&data.x)?
+    {
+        data.x = filled;
+    }
     if !args.run.quiet {
         fitted.notes().iter().for_each(|note| complain(&format!("warning: {note}")));
     }

@@ -13,7 +13,7 @@ True
 from typing import Any
 
 from . import datasets, exceptions, kernels, model_selection
-from ._core import __version__
+from ._core import FrozenModel, __version__
 from ._files import load
 from .methods import (
     BoostedSVC,
@@ -33,6 +33,7 @@ __all__ = [
     "BoostedSVC",
     "FeatureInducer",
     "FeatureInductionClassifier",
+    "FrozenModel",
     "MultiSampleClassifier",
     "LinearSVC",
     "LinearSVR",

@@ -109,6 +109,8 @@ fit_time_ : float
 scaling_ : dict
     How columns are scaled before the model sees them; only of models from files that say so. Everything that speaks of columns then
     speaks of scaled ones: support vectors, coefficients, rules.
+imputation_ : dict
+    What takes the place of missing values (``NaN``); only of models from files that say so.
 solver_ : str
     How the problem was solved, and why: pair steps with cached kernel rows or blocks without.
 n_features_in_ : int

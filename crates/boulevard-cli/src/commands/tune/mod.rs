@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use boulevard::Error;
 use boulevard::any::{AnyLearner, Plan as Work};
 use boulevard::data::split::Split;
-use boulevard::data::{Dataset, Scaler, Target};
+use boulevard::data::{Dataset, Imputer, Scaler, Target};
 use boulevard::internal::parallel;
 use boulevard::kernel::Gamma;
 use boulevard::methods::multi_sample::{Method, SetSearch};
@@ -32,7 +32,7 @@ struct Cell {
 }
 
 pub fn run(args: &TuneArgs) -> Result<Outcome> {
-    let plan = Plan::new(args.method, &args.learner)?;
+    let plan = Plan::new(args.method, &args.learner)?.filling(args.read.fill())?;
     if let AnyLearner::MultiTaskSelection(learner) = plan.learner() {
         return select::run(args, &plan, learner);
     }
@@ -141,11 +141,16 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
         return Ok(args.gamma_grid.iter().copied().map(Some).collect());
     }
     // The rule is asked about the columns that the machine will see.
-    let scaled = match plan.work.scaling {
-        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.table(&data.x)?),
+    let filled = match plan.work.missing {
+        Some(fill) => Imputer::fit(&data.x, fill)?.table(&data.x)?,
         None => None,
     };
-    let resolved = kernel.resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;
+    let whole = filled.as_ref().unwrap_or(&data.x);
+    let scaled = match plan.work.scaling {
+        Some(scaling) => Some(Scaler::fit(whole, data.weights.as_deref(), scaling)?.table(whole)?),
+        None => None,
+    };
+    let resolved = kernel.resolve(scaled.as_ref().unwrap_or(whole), data.weights.as_deref())?;
     let center = resolved.gamma().and_then(Gamma::value).unwrap_or(1.0);
     Ok((-3..=2).map(|power| Some(center * 4f64.powi(power))).collect())
 }
@@ -168,8 +173,8 @@ fn at(plan: &Work, price: f64, gamma: Option<f64>) -> Work {
     plan
 }
 
-/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling inside folds and no nu-SVC:
-/// `None` then.
+/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling and no filling inside
+/// folds and no nu-SVC: `None` then.
 fn shared_search(
     plan: &Work,
     prices: &[f64],
@@ -178,7 +183,7 @@ fn shared_search(
     splits: &[Split],
     context: &Context<'_>,
 ) -> Option<Result<Vec<Vec<f64>>>> {
-    if plan.scaling.is_some() || plan.learner.is_precomputed() {
+    if plan.scaling.is_some() || plan.fills_missing() || plan.learner.is_precomputed() {
         return None;
     }
     if let AnyLearner::MultiSample(gather) = &plan.learner {

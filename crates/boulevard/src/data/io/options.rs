@@ -122,6 +122,9 @@ pub enum Missing {
     Error,
     /// Leave the row out.
     DropRow,
+    /// Keep a missing number of a feature column as `NaN`, for an [`Imputer`](crate::data::Imputer); refuse every other (labels, weights, text
+    /// that is one-hot encoded, LIBSVM files).
+    Keep,
 }
 
 /// The extension in lower case, `.gz` stripped.

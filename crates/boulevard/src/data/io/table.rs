@@ -6,7 +6,7 @@ use super::complaint::{Fault, excerpt};
 use super::names::{NameColumn, is_missing};
 use super::number;
 use super::onehot;
-use super::options::{ReadOptions, TargetKind};
+use super::options::{Missing, ReadOptions, TargetKind};
 use super::roles::{Column, Kind, Role, assign};
 use crate::data::{Csr, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::Result;
@@ -61,6 +61,7 @@ pub(super) struct Table {
     absent: Vec<(usize, String)>,
     has_task: bool,
     has_group: bool,
+    keep_missing: bool,
     row: Row,
     rows: usize,
     values: Values,
@@ -124,6 +125,7 @@ impl Table {
         Ok(Self {
             has_task: roles.contains(&Role::Task),
             has_group: roles.contains(&Role::Group),
+            keep_missing: options.missing == Missing::Keep,
             columns,
             roles,
             target,
@@ -204,6 +206,12 @@ impl Table {
         }
         let name = &self.columns[column].name;
         if is_missing(field) {
+            if self.keep_missing
+                && let Some(feature) = self.quick[column]
+            {
+                self.row.features.push((feature, f64::NAN));
+                return Ok(());
+            }
             return Err(Fault::Missing(format!("column `{name}`")));
         }
         if let Kind::Nominal(names) = &self.columns[column].kind
@@ -288,7 +296,7 @@ impl Table {
         match &mut self.values {
             Values::Dense(values) => values.extend(row.features.iter().map(|&(_, value)| value)),
             Values::Single(values) => {
-                if let Some(&(feature, value)) = row.features.iter().find(|(_, value)| !(*value as f32).is_finite()) {
+                if let Some(&(feature, value)) = row.features.iter().find(|(_, value)| value.is_finite() && !(*value as f32).is_finite()) {
                     let name = &self.feature_names[feature];
                     return Err(Fault::Bad(format!("column `{name}`: {value:e} is too large for single precision")));
                 }
