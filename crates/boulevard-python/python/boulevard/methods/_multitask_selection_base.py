@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from .. import _core
 from .._base import NativeEstimator, aligned, fitting, warn
 from .._docs import document
+from .._exports import LinearExports
 from .._kernels import describe_base_kernel
 from .._limits import SHARED_LIMITS
 from .._request import Tasks
@@ -62,7 +63,7 @@ def _columns(y: Any) -> int | None:
 
 
 @document
-class SelectingEstimator(NativeEstimator):
+class SelectingEstimator(LinearExports, NativeEstimator):
     """What the classifier and the regressor share."""
 
     _kind = "multitask_selection"
