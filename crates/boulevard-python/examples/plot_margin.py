@@ -18,5 +18,4 @@ for C, ax in zip([0.1, 1.0, 1000.0], axes, strict=True):
     DecisionDisplay.from_estimator(machine, X, y, ax=ax)
     ax.set_title(f"C = {C:g}: {len(machine.support_)} support vectors, gap {machine.dual_gap_:.0e}")
 figure.tight_layout()
-figure.savefig("margin.png", dpi=100)
 plt.show()

@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import struct
 import warnings
 from pathlib import Path
 
@@ -30,7 +31,8 @@ from boulevard import (
     ParetoSVC,
 )
 from boulevard.exceptions import ExportError
-from boulevard.export import to_json, to_onnx, to_python, to_sql
+from boulevard.export import _onnx, _plain, to_json, to_onnx, to_python, to_sql
+from boulevard.export._record import open_bytes
 
 IRIS, KINDS = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versi color", "virginica's"])[KINDS]
@@ -147,48 +149,48 @@ def test_shapes_of_answers():
 
 
 def test_probabilities_agree_for_pairs_and_against_the_rest():
+    pytest.importorskip("onnx")
     for model in (SVC(), LinearSVC(), MultiTaskSelectionClassifier(), ParetoSVC(n_points=10)):
-        graph = to_onnx(model.fit(IRIS, KINDS), probabilities=True) if pytest.importorskip("onnx") else None
-        found = run(graph, IRIS)["probabilities"]
+        found = run(to_onnx(model.fit(IRIS, KINDS), probabilities=True), IRIS)["probabilities"]
         close(found, model.predict_proba(IRIS), 1e-9)
         assert (found.argmax(axis=1) == model.predict(IRIS)).all()
     assert "probabilities" not in run(to_onnx(SVC().fit(IRIS, KINDS)), IRIS)
 
 
-def scaled(tmp_path, scaling):
-    """A model that scales its columns itself, as the program trains it with --scale: its file, written by hand around a plain model's."""
-    import struct
-
-    raw = np.column_stack([IRIS * [1, 100, 0.01, 5], np.full(len(IRIS), 7.0)])
-    low, high = (-1.0, 1.0) if scaling == "min_max" else (0.0, 1.0)
-    if scaling == "min_max":
-        origin, spread, top = raw.min(0), np.ptp(raw, axis=0), raw.max(0)
-        table = np.where(spread > 0, low + (high - low) * (raw - origin) / np.where(spread > 0, spread, 1), 0.0)
-        described = {"min_max": {"low": low, "high": high}}
-    else:
-        origin, spread = raw.mean(0), raw.std(0)
+def behind_a_scaler(estimator, table, y, scaling):
+    """A model that scales its columns itself, as the program trains it with --scale: a plain model's file with a scaler around it."""
+    if scaling == "standard":
+        origin, spread, top, described = table.mean(0), table.std(0), table.mean(0), "standard"
         spread[-1] = 0.0
-        top, table, described = origin, (raw - origin) / np.where(spread > 0, spread, 1), "standard"
-    return raw, table, {"scaling": described, "maps": [{"origin": o, "spread": s, "top": t} for o, s, t in zip(origin, spread, top)]}, struct
+        seen = (table - origin) / np.where(spread > 0, spread, 1.0)
+    else:
+        origin, spread, top = table.min(0), np.ptp(table, axis=0), table.max(0)
+        described = {"min_max": {"low": -1.0, "high": 1.0}}
+        seen = np.where(spread > 0, -1.0 + 2.0 * (table - origin) / np.where(spread > 0, spread, 1.0), 0.0)
+    inner = bytes(estimator.fit(seen, y)._native.to_bytes())
+    maps = [dict(zip(("origin", "spread", "top"), map(float, one), strict=True)) for one in zip(origin, spread, top, strict=True)]
+    about = {"format": "boulevard model", "version": 1, "kind": "scaled", "model": {"scaler": {"scaling": described, "maps": maps}}}
+    entries = {"model": {"dtype": "U8", "shape": [len(inner)], "data_offsets": [0, len(inner)]}}
+    text = json.dumps({"__metadata__": {"boulevard": json.dumps(about)}, **entries}).encode()
+    return struct.pack("<Q", len(text)) + text + inner, seen
 
 
 @pytest.mark.parametrize("scaling", ["standard", "min_max"])
-def test_scalers_go_along(scaling, tmp_path):
-    import hashlib
-
-    raw, table, scaler, struct = scaled(tmp_path, scaling)
-    for inner in (SVC(), LinearSVC(), FeatureInductionClassifier(n_induced=4, max_depth=2)):
-        content = bytes(inner.fit(table, NAMES)._native.to_bytes())
-        about = {"format": "boulevard model", "version": 1, "kind": "scaled", "model": {"scaler": scaler}}
-        from boulevard.export._record import open_bytes
-
-        header = {"model": {"dtype": "U8", "shape": [len(content)], "data_offsets": [0, len(content)]}}
-        header["__metadata__"] = {"boulevard": json.dumps({**about, "sha256": hashlib.sha256(content).hexdigest()})}
-        text = json.dumps(header).encode()
-        record = open_bytes(struct.pack("<Q", len(text)) + text + content)
-        factors, constants = record.scaling
-        close(raw * factors + constants, table, 1e-12)
-        assert record.kind == inner._native.kind
+@pytest.mark.parametrize("inner", [SVC(), LinearSVC(), FeatureInductionClassifier(n_induced=4, max_depth=2)], ids=lambda m: type(m).__name__)
+def test_scalers_go_along(scaling, inner, monkeypatch):
+    pytest.importorskip("onnx")
+    raw = np.column_stack([IRIS * [1.0, 100.0, 0.01, 5.0], np.full(len(IRIS), 7.0)])
+    content, seen = behind_a_scaler(inner, raw, NAMES, scaling)
+    expected, decided = inner.predict(seen), inner.decision_function(seen)
+    for module in (_onnx, _plain):
+        monkeypatch.setattr(module, "read", lambda model: open_bytes(content))
+    found = run(to_onnx(inner), raw)
+    assert (found["label"] == expected).all()
+    close(found["decision"], decided, 1e-10)
+    if not isinstance(inner, SVC):
+        room = {}
+        exec(to_python(inner), room)
+        assert [room["predict"](row.tolist())[0] for row in raw] == expected.tolist()
 
 
 def test_skl2onnx_pipelines():

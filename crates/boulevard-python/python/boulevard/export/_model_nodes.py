@@ -124,9 +124,7 @@ def _at_least_one(g: Graph, margins: str, changing: Any) -> str:
     able = g.constant(row, bool)
     open_ = g.add("Where", able, margins, g.constant(-np.inf))
     best = g.row_max(open_)
-    chosen = g.add(
-        "Equal", g.constant(np.arange(len(changing)).reshape(1, -1), np.int64), g.add("ArgMax", open_, axis=1, keepdims=1)
-    )
+    chosen = g.add("Equal", g.constant(np.arange(len(changing)).reshape(1, -1), np.int64), g.add("ArgMax", open_, axis=1, keepdims=1))
     moved = g.add("Where", able, g.add("Sub", margins, best), margins)
     moved = g.add("Where", chosen, g.constant(_BARELY), moved)
     return g.add("Where", g.positive(g.row_max(margins)), margins, moved)

@@ -111,7 +111,7 @@ def consistent(g: Graph, chances: str, predicted: str, classes: int) -> str:
     is_predicted = g.add("Equal", codes, predicted)
     of_predicted = g.row_sum(g.add("Where", is_predicted, chances, g.constant(0.0)))
     middle = g.times(g.add("Add", g.row_max(chances), of_predicted), 0.5)
-    lowered = g.times(middle, 1.0 - 4.0 * float(np.finfo(g.compute).eps))
+    lowered = g.add("Sub", middle, g.times(middle, 4.0 * float(np.finfo(g.compute).eps)))
     above = g.add("And", g.add("GreaterOrEqual", chances, middle), g.add("Not", is_predicted))
     freed = g.row_sum(g.add("Where", above, g.add("Sub", chances, lowered), g.constant(0.0)))
     freed = g.add("Add", freed, g.add("Sub", of_predicted, middle))

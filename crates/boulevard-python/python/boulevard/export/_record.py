@@ -54,7 +54,9 @@ class Machine:
 def read(estimator: Any) -> Record:
     """The record of a fitted estimator; says what to do with one that has none."""
     if not isinstance(estimator, NativeEstimator):
-        raise ExportError(f"{type(estimator).__name__} is not an estimator of boulevard", "use the exporter of the package that it comes from")
+        raise ExportError(
+            f"{type(estimator).__name__} is not an estimator of boulevard", "use the exporter of the package that it comes from"
+        )
     check_is_fitted(estimator)
     if callable(getattr(estimator, "kernel", None)):
         raise ExportError(

@@ -19,7 +19,6 @@ def _classes() -> list[type[Any]]:
     return [cls for cls in every if issubclass(cls, NativeEstimator) and cls.__name__ != "MultiSampleClassifier"]
 
 
-
 def register_skl2onnx() -> None:
     """Teach skl2onnx our estimators, so that ``skl2onnx.to_onnx`` converts pipelines around them.
 

@@ -150,7 +150,9 @@ def to_sql(model: Any, table: str = "data", keep: Sequence[str] = ()) -> str:
     if form.meaning == "pairs":
         query, names = _sql_votes(form, query, kept), [_quoted(f"decision_{name}") for name in form.classes]
     if form.meaning == "second":
-        labels = f"CASE WHEN {names[0]} > 0 THEN {_literal(form.classes[1])} WHEN {names[0]} <= 0 THEN {_literal(form.classes[0])} END AS label"
+        labels = (
+            f"CASE WHEN {names[0]} > 0 THEN {_literal(form.classes[1])} WHEN {names[0]} <= 0 THEN {_literal(form.classes[0])} END AS label"
+        )
     elif form.meaning == "labels":
         labels = ", ".join(
             f"CASE WHEN {name} > 0 THEN {_literal(pair[1])} WHEN {name} <= 0 THEN {_literal(pair[0])} END AS label_{place}"
@@ -209,7 +211,11 @@ def _sql_votes(form: Plain, query: str, kept: str) -> str:
     names = [_quoted(one.name) for one in form.decisions]
     votes, sums = [], []
     for k, label in enumerate(form.classes):
-        won = [f"CASE WHEN {name} > 0 THEN {int(i == k)} ELSE {int(j == k)} END" for name, (i, j) in zip(names, pairs, strict=True) if k in (i, j)]
+        won = [
+            f"CASE WHEN {name} > 0 THEN {int(i == k)} ELSE {int(j == k)} END"
+            for name, (i, j) in zip(names, pairs, strict=True)
+            if k in (i, j)
+        ]
         parts = [f"{'+' if i == k else '-'} {name}" for name, (i, j) in zip(names, pairs, strict=True) if k in (i, j)]
         votes.append(f"{' + '.join(won)} AS {_quoted(f'votes_{label}')}")
         sums.append(f"0.0 {' '.join(parts)} AS {_quoted(f'sum_{label}')}")
