@@ -16,6 +16,7 @@ from .. import _core
 from .._base import NativeEstimator, aligned, fitting, warn
 from .._classes import read_weights
 from .._docs import document
+from .._exports import LinearExports
 from .._kernels import describe_base_kernel
 from .._limits import SHARED_LIMITS
 from .._request import Tasks
@@ -66,7 +67,7 @@ def _columns(y: Any) -> int | None:
 
 
 @document
-class SelectingEstimator(SelectorMixin, NativeEstimator):
+class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
     """What the classifier and the regressor share."""
 
     _kind = "multitask_selection"

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import _core
 from .._classes import ProbabilityMixin
 from .._docs import document
+from .._exports import RuleExports
 from .._files import loads
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
 from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, TableLike
@@ -23,7 +24,7 @@ __all__ = ["FeatureInducer", "FeatureInductionClassifier"]
 
 @loads("feature_induction")
 @document
-class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEstimator):
+class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin, InducingEstimator):
     """A linear support vector classifier that grows readable rules (Jin and Liu 2004).
 
     Round by round, a small tree is grown on the rows that the linear machine gets wrong or nearly wrong; its answer becomes a new column,

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._base import NativeEstimator, fitting
 from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
 from .._docs import document
+from .._exports import LinearExports
 from .._files import loads
 from .._limits import SHARED_LIMITS, seed_of
 from .._request import Data
@@ -31,7 +32,7 @@ _LIMITS: dict[str, list[Any]] = {
 }
 
 
-class LinearEstimator(NativeEstimator):
+class LinearEstimator(LinearExports, NativeEstimator):
     """What both classes share."""
 
     def __sklearn_tags__(self) -> Any:
