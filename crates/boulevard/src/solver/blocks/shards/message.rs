@@ -148,6 +148,12 @@ fn unknown(kind: u8) -> Error {
 }
 
 impl Request {
+    /// Rows to keep, and nothing else.
+    pub(super) fn keep(features: Features) -> Self {
+        let (ids, steps, status, kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self::Step { features, ids, steps, status, count: 0, hint: [Extremes::NONE; 2], kept }
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut to = Writer(vec![MARK, VERSION]);
         match self {
