@@ -120,7 +120,7 @@ impl Shard {
             Request::Recheck { ids, steps, anew } => self.recheck(&ids, &steps, &anew),
             Request::Gradient => {
                 let state = &self.state;
-                let rows = (0..self.x.rows()).filter(|&row| state.takes_part[row]);
+                let rows = (0..state.takes_part.len()).filter(|&row| state.takes_part[row]);
                 Ok(Reply::Gradient(rows.map(|row| state.gradient[row]).collect()))
             }
         }

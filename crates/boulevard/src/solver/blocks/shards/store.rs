@@ -31,11 +31,6 @@ impl RowStore {
         self.places.contains_key(&id)
     }
 
-    /// Every row it holds.
-    pub(super) fn ids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.places.keys().copied()
-    }
-
     /// Keeps rows; those that are there already stay as they are.
     pub(super) fn append(&mut self, ids: &[u32], rows: &Matrix<'_>) -> Result<()> {
         if ids.len() != rows.rows() {
