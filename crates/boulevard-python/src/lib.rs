@@ -19,6 +19,7 @@ mod request;
 mod search;
 mod selection;
 mod sets;
+mod shards;
 
 use pyo3::prelude::*;
 
@@ -41,6 +42,8 @@ mod _core {
     use super::search::grid_search;
     #[pymodule_export]
     use super::selection::{selection_path, selection_search, selection_transfer};
+    #[pymodule_export]
+    use super::shards::{Shard, calibrate_shards, fit_shards};
     #[pymodule_export]
     use super::sets::{error_by_size, expected_samples, judge_sets, sample_scores, search_sets, symmetric_kernel};
 

@@ -73,7 +73,7 @@ impl Solver<'_> {
             let route = if double { Route::Delicate } else { Route::default() };
             match verdict {
                 Verdict::Done(reason) => return ended(reason, true, route),
-                Verdict::Unchecked => return ended(StopReason::Interrupted, false, route),
+                Verdict::Unchecked | Verdict::Incomplete => return ended(StopReason::Interrupted, false, route),
                 Verdict::Exhausted => {}
             }
         }

@@ -27,6 +27,25 @@ const DEFAULT_CACHE: usize = 200 << 20;
 /// This share of the free memory may be taken without being asked for.
 const FREE_SHARE: usize = 4;
 
+/// Whoever solves problems on one set of samples: this machine, or a cluster.
+pub(crate) trait SolveDual {
+    /// Solves one problem.
+    fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution>;
+
+    /// The largest `k(x, x)`: the size of things.
+    fn largest_diagonal(&self) -> f64;
+}
+
+impl SolveDual for Solver<'_> {
+    fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution> {
+        self.solve_from(problem, None, options)
+    }
+
+    fn largest_diagonal(&self) -> f64 {
+        Solver::largest_diagonal(self)
+    }
+}
+
 /// Solves [`DualProblem`]s on one set of samples. Kernel rows stay in memory from one problem to the next.
 pub struct Solver<'a> {
     pub(super) source: &'a dyn KernelSource,

@@ -5,6 +5,7 @@
 
 mod calibration;
 mod classifier;
+mod cluster;
 mod describe;
 mod learner;
 mod linear;
@@ -21,6 +22,7 @@ mod tests;
 pub use calibration::{Calibration, Sigmoid, couple};
 pub(crate) use calibration::{consistent, content_key, fit_sigmoids, held_out_values};
 pub use classifier::{Classifier, Outputs, codes};
+pub use cluster::Spread;
 pub(crate) use describe::{class_weights, classes, details, fit, probabilities, tolerance};
 pub use describe::{facts_text, stop};
 pub(crate) use learner::worse;
