@@ -44,6 +44,7 @@ mod describe;
 pub mod gamma;
 mod learner;
 mod model;
+mod pictures;
 mod rounds;
 mod rules;
 mod table;

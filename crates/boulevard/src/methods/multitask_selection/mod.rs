@@ -65,6 +65,7 @@
 mod describe;
 mod learner;
 mod model;
+mod pictures;
 mod problem;
 mod search;
 mod solvers;
