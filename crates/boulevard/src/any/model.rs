@@ -6,7 +6,8 @@ use super::ScaledModel;
 use crate::data::{Dataset, Imputer, Matrix, Scaler, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
-use crate::svm::{self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, Model, Rows};
+use crate::picture::Picture;
+use crate::svm::{self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, Model, Pull, Rows};
 use crate::words::listed;
 
 /// The one list of models: what each is, its type, and its kind as files name it. A new kind is one line here.
@@ -152,6 +153,14 @@ macro_rules! any_model {
 
             fn details(&self) -> Map<String, Value> {
                 match self { $(Self::$variant(model) => model.details(),)+ }
+            }
+
+            fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+                match self { $(Self::$variant(model) => model.pictures(data, context),)+ }
+            }
+
+            fn pulls(&self, x: &Matrix<'_>, row: usize) -> Result<Vec<Pull>> {
+                match self { $(Self::$variant(model) => model.pulls(x, row),)+ }
             }
 
             fn notes(&self) -> &[String] {

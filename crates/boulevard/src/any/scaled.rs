@@ -7,7 +7,8 @@ use super::model::AnyModel;
 use crate::data::{Dataset, Fill, Imputer, Matrix, Scaler, Scaling, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
-use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Rows};
+use crate::picture::Picture;
+use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Pull, Rows};
 use crate::words::g;
 
 /// A model that was fitted on columns without holes, or on scaled ones, with the imputer and the scaler.
@@ -134,6 +135,18 @@ impl Model for ScaledModel {
             details.insert("missing".to_owned(), json!(imputer.fill()));
         }
         details
+    }
+
+    fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+        let scaled = match data {
+            Some(data) => Some(Dataset { x: self.prepare(&data.x)?, ..data.clone() }),
+            None => None,
+        };
+        self.model.pictures(scaled.as_ref(), context)
+    }
+
+    fn pulls(&self, x: &Matrix<'_>, row: usize) -> Result<Vec<Pull>> {
+        self.model.pulls(&self.prepare(&x.select(&[row]))?, 0)
     }
 
     fn notes(&self) -> &[String] {

@@ -45,6 +45,7 @@ mod describe;
 pub mod gamma;
 mod learner;
 mod model;
+mod pictures;
 mod rounds;
 mod rule_list;
 mod rules;

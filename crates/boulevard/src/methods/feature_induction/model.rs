@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::auto::{Choice, standardized};
 use super::describe;
 use super::learner::{ClassRun, FeatureInduction};
+use super::pictures;
 use super::rounds::{Ending, Induced, Stage};
 use super::rule_list::RuleList;
 use super::table::Standard;
@@ -13,8 +14,9 @@ use crate::error::{Error, Result};
 use crate::linalg;
 use crate::observe::Context;
 use crate::parallel;
+use crate::picture::Picture;
 use crate::svm::{
-    Answers, Calibration, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Rows, SvcModel, details,
+    Answers, Calibration, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Pull, Rows, SvcModel, details,
 };
 
 /// Rows that a thread takes at a time.
@@ -278,6 +280,19 @@ impl Model for FeatureInductionModel {
 
     fn facts(&self) -> Vec<Fact> {
         describe::facts(self)
+    }
+
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::pictures(self))
+    }
+
+    fn pulls(&self, x: &Matrix<'_>, row: usize) -> Result<Vec<Pull>> {
+        if matches!(self.machine, Final::Kernel(_)) {
+            return Ok(Vec::new());
+        }
+        let pull = |class: &str, part: super::Contribution| Pull { class: class.to_owned(), text: part.text, adds: part.adds };
+        let of = |one: super::Explanation| one.contributions.into_iter().map(|part| pull(&one.class, part)).collect::<Vec<_>>();
+        Ok(self.explain(x, row)?.into_iter().flat_map(of).collect())
     }
 
     fn details(&self) -> Map<String, Value> {

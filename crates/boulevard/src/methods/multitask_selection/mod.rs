@@ -67,6 +67,7 @@ mod automatic;
 mod describe;
 mod learner;
 mod model;
+mod pictures;
 mod problem;
 mod scaling;
 mod search;

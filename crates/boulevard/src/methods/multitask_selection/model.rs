@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::automatic::SelectionChoice;
 use super::describe;
 use super::learner::{MultiTaskSelection, Select};
+use super::pictures;
 use super::problem::Certificate;
 use super::problem::tasks::{Outputs, TaskSet};
 use super::problem::training::Training;
@@ -13,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::linalg::dot;
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::{
     Answers, Calibration, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Rows, Sigmoid, argmax, codes, consistent, details,
 };
@@ -397,6 +399,10 @@ impl Model for MultiTaskSelectionModel {
 
     fn facts(&self) -> Vec<Fact> {
         describe::facts(self)
+    }
+
+    fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+        pictures::pictures(self, data, context)
     }
 
     fn details(&self) -> Map<String, Value> {
