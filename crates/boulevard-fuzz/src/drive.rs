@@ -46,6 +46,9 @@ const MOST_KEPT: usize = 4000;
 /// What runs at the moment, for the watchman.
 static NOW: Mutex<Option<(Instant, Vec<u8>)>> = Mutex::new(None);
 
+/// The last panic's words. Panics that the library catches itself (those of the Parquet reader's crate) concern nobody.
+static WORDS: Mutex<String> = Mutex::new(String::new());
+
 /// Runs one target until a limit is reached. An error names the file with the input that broke a promise.
 pub fn run(target: &Target, corpus: Option<&Path>, limits: &Limits) -> Result<Record, String> {
     let mut pool = (target.seeds)();
@@ -54,6 +57,11 @@ pub fn run(target: &Target, corpus: Option<&Path>, limits: &Limits) -> Result<Re
         return Err(format!("{}: no seeds", target.name));
     }
     let seeds = pool.clone();
+    std::panic::set_hook(Box::new(|panic| {
+        if let Ok(mut words) = WORDS.lock() {
+            *words = panic.to_string();
+        }
+    }));
     let mut record = Record::default();
     let mut seen = HashSet::new();
     let mut dice = Dice::new(limits.seed);
@@ -65,7 +73,7 @@ pub fn run(target: &Target, corpus: Option<&Path>, limits: &Limits) -> Result<Re
             let mut next = seeds.iter();
             while record.executions < limits.executions && start.elapsed().as_secs_f64() < limits.seconds {
                 // The seeds themselves come first.
-                let input = next.next().cloned().unwrap_or_else(|| mutated(&mut dice, &pool, target.words));
+                let input = next.next().cloned().unwrap_or_else(|| mutated(&mut dice, &pool, seeds.len(), target.words));
                 let begin = Instant::now();
                 *NOW.lock().expect("nobody panics holding it") = Some((begin, input.clone()));
                 let way = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
@@ -73,7 +81,8 @@ pub fn run(target: &Target, corpus: Option<&Path>, limits: &Limits) -> Result<Re
                 record.executions += 1;
                 record.slowest = record.slowest.max(begin.elapsed().as_secs_f64());
                 let Ok(Way { taken, print }) = way else {
-                    return Err(format!("{}: panicked; input in {}", target.name, save(target.name, &limits.failures, &input)));
+                    let words = WORDS.lock().map(|words| words.clone()).unwrap_or_default();
+                    return Err(format!("{}: {words}\ninput in {}", target.name, save(target.name, &limits.failures, &input)));
                 };
                 record.taken += u64::from(taken);
                 if seen.insert((taken, print)) && pool.len() < seeds.len() + MOST_KEPT && !input.is_empty() {
@@ -85,6 +94,7 @@ pub fn run(target: &Target, corpus: Option<&Path>, limits: &Limits) -> Result<Re
         done.store(true, Ordering::Relaxed);
         result
     })?;
+    let _ = std::panic::take_hook();
     record.ways = seen.len();
     record.seconds = start.elapsed().as_secs_f64();
     Ok(record)

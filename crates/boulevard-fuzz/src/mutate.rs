@@ -66,9 +66,11 @@ pub const HOSTILE: [f64; 22] = [
 /// Inputs longer than this are cut: long ones are slow, and what is wrong with a parser shows in short ones.
 const LONGEST: usize = 1 << 14;
 
-/// A changed copy of one of the `pool`, which is not empty; `words` are pieces that mean something to the parser.
-pub fn mutated(dice: &mut Dice, pool: &[Vec<u8>], words: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = dice.pick(pool).clone();
+/// A changed copy of one of the `pool`, which is not empty; `words` are pieces that mean something to the parser. Half of the copies are of
+/// the first `sound` ones: what comes of changes to changes is soon refused at its first byte.
+pub fn mutated(dice: &mut Dice, pool: &[Vec<u8>], sound: usize, words: &[&[u8]]) -> Vec<u8> {
+    let from = if dice.below(2) == 0 { &pool[..sound.clamp(1, pool.len())] } else { pool };
+    let mut bytes = dice.pick(from).clone();
     let rounds = 1 + dice.below(4) * dice.below(3);
     for _ in 0..rounds {
         change(dice, &mut bytes, pool, words);
