@@ -35,7 +35,7 @@ pub struct DataArgs {
     /// File format; guessed from the extension or the first bytes if not given
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<FormatName>,
-    /// Column to predict (default: the last one)
+    /// Column to predict (default: the last one; one-class learning has none unless it is named here or holds text)
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
     /// Columns of a multi-label target, separated by commas; `name*` means all that start so
@@ -65,6 +65,9 @@ pub struct DataArgs {
     /// As --missing drop, but no model remembers it
     #[arg(long, conflicts_with = "missing")]
     pub drop_missing: bool,
+    /// Most columns a LIBSVM file may have [default: 2097152, or 256 per value in the file]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_features: Option<u64>,
 }
 
 impl DataArgs {
@@ -87,7 +90,7 @@ impl DataArgs {
             target,
             one_hot: self.one_hot,
             n_features: None,
-            max_features: None,
+            max_features: self.max_features.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             single: self.single,
             missing: match self.missing {
                 Some(MissingName::Drop) => Missing::DropRow,

@@ -41,6 +41,7 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     for path in args.curve.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
+    data::expect_tasks(&plans, &args.read)?;
     let data = data::read_for(&plans[0], &args.data, &args.read)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);

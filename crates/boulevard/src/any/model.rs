@@ -122,8 +122,11 @@ macro_rules! any_model {
                 match self { $(Self::$variant(model) => model.answers(),)+ }
             }
 
+            /// As the model decides; decisions that overflow are an error.
             fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
-                match self { $(Self::$variant(model) => model.decide(rows, context),)+ }
+                let decisions = match self { $(Self::$variant(model) => model.decide(rows, context)?,)+ };
+                decisions.check_finite()?;
+                Ok(decisions)
             }
 
             fn predictions_from(&self, decisions: &Decisions) -> Result<Target> {

@@ -51,6 +51,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     for path in args.output.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
+    data::expect_tasks(std::slice::from_ref(&plan), &args.read)?;
     let data = data::read_for(&plan, &args.data, &args.read)?;
     let prices = prices(args, &plan);
     let gammas = gammas(args, &plan, &data)?;

@@ -24,6 +24,9 @@ pub struct ReadOptions {
     pub weight: Option<String>,
     /// Columns to leave out.
     pub ignore: Vec<String>,
+    /// The feature columns, where they are known (a model's; `column=value` stands for `column`). If the file has them all, other columns
+    /// without a part to play are no features: the label is the only one of them, or the last, wherever it stands.
+    pub features: Option<Vec<String>>,
     /// How the label is understood.
     pub target: TargetKind,
     /// Whether a feature column with text in it becomes one 0/1 column per value, named `column=value`.
