@@ -111,8 +111,10 @@ fn path(model: &MultiTaskSelectionModel, data: &Dataset<'_>, context: &Context<'
         let layer = Layer::new(Mark::Line, &model.group_name(group), Role::Class(place)).points(points);
         picture = picture.with(layer.numbers("key", rhos[..models.len()].to_vec()));
     }
-    let now = model.parameters.ln_prior().exp();
-    picture = picture.with(Layer::new(Mark::Rule, "this model", Role::Chosen).numbers("x", vec![now]));
+    let settings = model.parameters.settled_by(model.choice.as_ref());
+    if let Some(now) = settings.ln_rho.map(f64::exp).or(settings.rho) {
+        picture = picture.with(Layer::new(Mark::Rule, "this model", Role::Chosen).numbers("x", vec![now]));
+    }
     let on = |one: &MultiTaskSelectionModel| (0..one.groups()).filter(|&group| largest(one, group) > ON).count();
     let (first, last) = (models.first().map_or(0, on), models.last().map_or(0, on));
     Ok(picture.saying(format!(
