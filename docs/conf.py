@@ -1,6 +1,7 @@
 """How the site is built: `scripts/docs` (or `sphinx-build -W docs target/site`)."""
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -90,6 +91,18 @@ def plain_signature(app, what, name, obj, options, signature, return_annotation)
     return str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty)), None
 
 
+def mend_docstrings(app, what, name, obj, options, lines):
+    """In a shape such as (n_features_in_,) a name that ends in an underscore is a name, not a link."""
+    for place, line in enumerate(lines):
+        if "of shape (" in line:
+            head, _, shape = line.partition("of shape (")
+            line = head + "of shape (" + re.sub(r"(?<![`\w])(\w+_)(?!\w)", r"``\1``", shape)
+        # Methods that come from scikit-learn refer to pages of its own site.
+        lines[place] = re.sub(r":ref:`(?:([^`<]+?)\s*<[^`>]+>|([^`]+))`", lambda found: found[1] or found[2], line)
+
+
 def setup(app):
+    # Before numpydoc makes its own text of the lines.
+    app.connect("autodoc-process-docstring", mend_docstrings, priority=400)
     app.connect("autodoc-skip-member", skip_routing)
     app.connect("autodoc-process-signature", plain_signature)
