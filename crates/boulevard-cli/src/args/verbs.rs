@@ -12,7 +12,7 @@ use super::{DataArgs, LearnerArgs, MethodName, RunArgs};
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Where to write the HTML report
-    #[arg(short, long, value_name = "FILE", default_value = "boulevard-demo.html")]
+    #[arg(short, long, visible_alias = "report", value_name = "FILE", default_value = "boulevard-demo.html")]
     pub output: PathBuf,
     #[command(flatten)]
     pub run: RunArgs,
@@ -113,6 +113,9 @@ pub struct EvaluateArgs {
     /// Write that curve as an HTML page with a picture
     #[arg(long, value_name = "FILE.html", requires = "sizes")]
     pub curve: Option<PathBuf>,
+    /// Write a report as an HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     pub learner: LearnerArgs,
     #[command(flatten)]
@@ -147,6 +150,9 @@ pub struct TuneArgs {
     /// Where to save the model refitted with the best parameters
     #[arg(short, long, value_name = "MODEL")]
     pub output: Option<PathBuf>,
+    /// Write a report as an HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     pub learner: LearnerArgs,
     #[command(flatten)]
@@ -280,6 +286,9 @@ pub struct ReproduceArgs {
     /// Write all results to this file too
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write all tables and pictures to this HTML page too
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Forget finished cells and start again
     #[arg(long)]
     pub fresh: bool,

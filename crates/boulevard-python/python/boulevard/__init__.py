@@ -13,7 +13,7 @@ True
 from typing import Any
 
 from . import datasets, exceptions, export, kernels, model_selection
-from ._core import __version__
+from ._core import FrozenModel, __version__
 from ._files import load
 from .export import to_onnx
 from .methods import (
@@ -34,6 +34,7 @@ __all__ = [
     "BoostedSVC",
     "FeatureInducer",
     "FeatureInductionClassifier",
+    "FrozenModel",
     "MultiSampleClassifier",
     "LinearSVC",
     "LinearSVR",

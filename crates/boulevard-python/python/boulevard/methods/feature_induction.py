@@ -29,7 +29,8 @@ class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin,
 
     Round by round, a small tree is grown on the rows that the linear machine gets wrong or nearly wrong; its answer becomes a new column,
     and the machine is fitted again. Columns are standardised inside. How many rounds and how deep is chosen on held-out rows, and
-    the choice may be to stay linear. More than two classes: one against the rest, each with rules of its own.
+    the choice may be to stay linear. From the trees a short list of rules is chosen, one after the other, the same for all classes
+    (``max_rules``); ``rules_path`` shows what each number of rules costs. More than two classes: one against the rest.
 
     Parameters
     ----------
@@ -92,6 +93,7 @@ class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin,
         self,
         *,
         n_induced: int | Literal["auto"] = "auto",
+        max_rules: int | Literal["auto"] | None = "auto",
         max_depth: int | Literal["auto"] | None = "auto",
         C: float = 0.01,
         sampling: Literal["resample", "weight"] = "resample",
@@ -119,6 +121,7 @@ class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin,
         random_state: RandomState = None,
     ) -> None:
         self.n_induced = n_induced
+        self.max_rules = max_rules
         self.max_depth = max_depth
         self.C = C
         self.sampling = sampling
@@ -217,7 +220,8 @@ class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin,
         -------
         explanations : list of list of dict, or list of dict for one sample
             Per sample one entry per output: ``class``, ``decision``, ``bias``, and ``contributions``, each with ``text``, ``adds`` and
-            ``round`` (None for an original feature). The bias and all contributions add up to the decision.
+            ``round`` (None for an original feature). The bias and all contributions add up to the decision. ``sentences`` says the same
+            to a reader.
         """
         one = np.ndim(X) == 1 and not hasattr(X, "toarray")
         texts = self._judge(lambda model, table, threads: _core.induced_explain(model, table), np.reshape(X, (1, -1)) if one else X)
@@ -269,6 +273,7 @@ class FeatureInducer(InducingEstimator):
         self,
         *,
         n_induced: int | Literal["auto"] = "auto",
+        max_rules: int | Literal["auto"] | None = "auto",
         max_depth: int | Literal["auto"] | None = "auto",
         C: float = 0.01,
         sampling: Literal["resample", "weight"] = "resample",
@@ -290,6 +295,7 @@ class FeatureInducer(InducingEstimator):
         random_state: RandomState = None,
     ) -> None:
         self.n_induced = n_induced
+        self.max_rules = max_rules
         self.max_depth = max_depth
         self.C = C
         self.sampling = sampling

@@ -1,0 +1,4 @@
+/* Contains these packages:
+
+*/
+"use strict";(()=>{})();
