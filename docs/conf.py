@@ -1,5 +1,6 @@
 """How the site is built: `scripts/docs` (or `sphinx-build -W docs target/site`)."""
 
+import importlib.util
 import inspect
 import re
 import sys
@@ -32,6 +33,8 @@ myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
+# The classes for clusters are described without a cluster.
+autodoc_mock_imports = [name for name in ("dask", "distributed", "ray") if importlib.util.find_spec(name) is None]
 numpydoc_show_class_members = False
 numpydoc_attributes_as_param_list = True
 autodoc_typehints = "none"
