@@ -164,6 +164,10 @@ fn page(fitted: &AnyModel, data: &Dataset<'_>, error: Option<f64>, name: &str) -
         body.push_str(&front::section(model));
     }
     if let Some(model) = fitted.get::<FeatureInductionModel>() {
+        if let Some(svg) = crate::report::induce::path(model) {
+            let caption = "Error in % on held-out rows over the number of rules; the dashed line is what whole trees reach.";
+            body.push_str(&html::cards(&html::figure(&svg, "How many rules.", caption)));
+        }
         if let Some(svg) = crate::report::induce::curves(model) {
             let caption = "Error in % on held-out rows over the number of rounds; the dashed line is the linear machine.";
             body.push_str(&html::cards(&html::figure(&svg, "What the rules bring.", caption)));

@@ -18,6 +18,14 @@ pub fn curves(model: &FeatureInductionModel) -> Option<String> {
     Some(picture::lines("held-out error in % over the number of rounds", &lines, Some(100.0 * choice.linear_error)))
 }
 
+/// The held-out error over the number of rules, what whole trees reach as a dashed line.
+pub fn path(model: &FeatureInductionModel) -> Option<String> {
+    let list = model.list.as_ref().filter(|list| !list.errors.is_empty())?;
+    let line = list.errors.iter().enumerate().map(|(count, error)| (count as f64, 100.0 * error)).collect();
+    let title = format!("held-out error in % over the number of rules ({} chosen; dashed: whole trees)", list.chosen);
+    Some(picture::lines(&title, &[("rules".to_owned(), line)], list.unlimited_error.map(|error| 100.0 * error)))
+}
+
 /// The rule table as HTML.
 pub fn table(model: &FeatureInductionModel) -> String {
     let mut table = super::table::Table::new(["weight", "adds", "support", "edge", "round", "class", "rule"]);
