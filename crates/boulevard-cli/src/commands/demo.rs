@@ -12,7 +12,7 @@ use boulevard::gallery;
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
-use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel, curve_picture};
+use boulevard::methods::multi_sample::{Method, MultiSample, MultiSampleModel, curve_picture};
 use boulevard::methods::multitask_selection::MultiTaskSelection;
 use boulevard::methods::pareto::ParetoSvc;
 use boulevard::metrics::classification::Confusion;
@@ -291,7 +291,7 @@ fn select(context: &Context<'_>) -> Result<Stop> {
     let all = generate::classification(2100, 4, &shape)?;
     let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2100.0, 0)?;
     let (train, test) = (all.select(&parts.train), all.select(&parts.test));
-    let learner = MultiTaskSelection { c: 2.0, ..MultiTaskSelection::default() };
+    let learner = MultiTaskSelection { c: Some(2.0), rho: Some(0.01), ..MultiTaskSelection::default() };
     let (fitted, seconds) = timed(learner, &train, context)?;
     let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
     let figures = fitted.pictures(Some(&train), context)?;
@@ -333,7 +333,7 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
 /// Three samples per decision, of which the class is known to be the same.
 fn three_samples(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::two_gaussians(200, 1, 2, 1.5), generate::two_gaussians(6000, 2, 2, 1.5));
-    let gather = MultiSample { kernel: Kernel::rbf(0.1), ..MultiSample::default() };
+    let gather = MultiSample { method: Method::Direct, kernel: Kernel::rbf(0.1), ..MultiSample::default() };
     let (fitted, seconds) = timed(gather, &train, context)?;
     let model = fitted.expect::<MultiSampleModel>()?;
     let curve = model.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;

@@ -31,6 +31,7 @@ const BATCH: usize = 64;
 
 pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let plans = Plan::several(&args.method, &args.learner)?;
+    let plans = plans.into_iter().map(|plan| plan.filling(args.read.fill())).collect::<Result<Vec<Plan>>>()?;
     let target = plans[0].target();
     ensure!(plans.iter().all(|plan| plan.target() == target), "classification, regression and one-class methods cannot be compared");
     let gather = plans.iter().find(|plan| matches!(plan.learner(), AnyLearner::MultiSample(_)));
@@ -40,6 +41,7 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     for path in args.curve.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
+    data::expect_tasks(&plans, &args.read)?;
     let data = data::read_for(&plans[0], &args.data, &args.read)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);

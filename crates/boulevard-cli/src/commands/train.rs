@@ -13,7 +13,7 @@ use crate::Outcome;
 use crate::args::{LearnerArgs, ScaleName, TrainArgs};
 use crate::learner::Plan;
 use crate::model::{decide, predict};
-use crate::progress::Watcher;
+use crate::progress::{Silent, Watcher};
 use crate::report::{complain, front, html, number, print, print_json, story};
 use crate::{columns, data, files, report};
 
@@ -21,11 +21,12 @@ use crate::{columns, data, files, report};
 const CHEAP: usize = 1 << 31;
 
 pub fn run(args: &TrainArgs) -> Result<Outcome> {
-    let plan = Plan::new(args.method, &args.learner)?;
+    let plan = Plan::new(args.method, &args.learner)?.filling(args.read.fill())?;
     for path in args.output.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
-    let data = data::read_for(&plan, &args.data, &args.read)?;
+    data::expect_tasks(std::slice::from_ref(&plan), &args.read)?;
+    let mut data = data::read_for(&plan, &args.data, &args.read)?;
     if !args.run.quiet {
         hint_at_scale(&data, &args.learner);
     }
@@ -34,13 +35,20 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
     let fitted = plan.fit(&data, &context);
     watcher.finish();
     let fitted = fitted?;
+    // Errors and pictures are those of the rows as the model saw them.
+    if let Some(imputer) = fitted.imputer()
+        && let Some(filled) = imputer.table(&data.x)?
+    {
+        data.x = filled;
+    }
     if !args.run.quiet {
         fitted.notes().iter().for_each(|note| complain(&format!("warning: {note}")));
     }
-    let error = training_error(&fitted, &data)?;
     if let Some(path) = &args.output {
         fitted.save(path)?;
     }
+    // Ctrl-C ends this too: the model is what was asked for.
+    let error = stopped(training_error(&fitted, &data))?;
     if let Some(path) = &args.report {
         files::write(path, page(&fitted, &plan, &data, args, &args.run.context(&watcher))?.as_bytes())?;
         watcher.finish();
@@ -100,12 +108,20 @@ fn hint_at_scale(data: &Dataset<'_>, args: &LearnerArgs) {
     }
 }
 
+/// Nothing where the work was stopped.
+fn stopped(error: Result<Option<f64>>) -> Result<Option<f64>> {
+    match error {
+        Err(error) if matches!(error.downcast_ref(), Some(boulevard::Error::Stopped { .. })) => Ok(None),
+        other => other,
+    }
+}
+
 /// The error on the rows it learnt from, where that is cheap.
 fn training_error(fitted: &AnyModel, data: &Dataset<'_>) -> Result<Option<f64>> {
     if data.len().saturating_mul(fitted.support_vectors()) > CHEAP {
         return Ok(None);
     }
-    let context = Context::default();
+    let context = Context::default().with_observer(&Silent);
     let Some(sets) = fitted.judged_sets(data)? else {
         return Ok(Some(loss(&data.target, &predict(fitted, data, &context)?, data.weights.as_deref())?));
     };

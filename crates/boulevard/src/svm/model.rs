@@ -48,6 +48,25 @@ impl Decisions {
         Self { values, columns, behind: None }
     }
 
+    /// Fails where a number overflowed on the way: the model's or the table's are too large. Minus infinity is the answer for a class that
+    /// was never seen, beside others.
+    pub(crate) fn check_finite(&self) -> Result<()> {
+        let wrong = |v: &f64| v.is_nan() || *v == f64::INFINITY;
+        let columns = self.columns.max(1);
+        let place = self.values.iter().position(wrong).or_else(|| {
+            let silent = |row: &[f64]| row.iter().all(|v| *v == f64::NEG_INFINITY);
+            self.values.chunks(columns).position(silent).map(|row| row * columns)
+        });
+        let behind = || self.behind.as_ref().is_some_and(|values| values.iter().any(wrong));
+        match place {
+            Some(place) => {
+                Err(Error::overflow(format!("the decision about row {} overflows: numbers of the model or of the table are too large", place / columns)))
+            }
+            None if behind() => Err(Error::overflow("decisions overflow: numbers of the model or of the table are too large")),
+            None => Ok(()),
+        }
+    }
+
     /// The machine's own outputs: for several classes one per pair where the machine has pairs, else the values.
     pub fn outputs(&self) -> &[f64] {
         self.behind.as_ref().unwrap_or(&self.values)

@@ -47,7 +47,11 @@ where
     L: Learner + Sync,
 {
     learner.validate()?;
-    data.validate()?;
+    if learner.fills_missing() {
+        data.validate_with_holes()?
+    } else {
+        data.validate()?
+    }
     check_splits(splits, data.len())?;
     let counter = Counter::new(context, "cross-validate", splits.len());
     let (at_once, inner) = share(context, data.len(), splits.len());

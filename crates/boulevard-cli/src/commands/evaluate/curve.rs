@@ -48,8 +48,8 @@ pub fn run(
             _ => {}
         }
         let test = data.select(&split.test);
-        let test = match fitted.scaler() {
-            Some(scaler) => Dataset { x: scaler.table(&test.x)?, ..test },
+        let test = match fitted.prepare(&test.x)? {
+            Some(x) => Dataset { x, ..test },
             None => test,
         };
         let Some(model) = fitted.get::<MultiSampleModel>() else { bail!("only --method gather has a curve") };

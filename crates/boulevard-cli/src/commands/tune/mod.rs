@@ -8,11 +8,11 @@ use anyhow::{Result, bail, ensure};
 use boulevard::Error;
 use boulevard::any::{AnyLearner, AnyModel, Plan as Work};
 use boulevard::data::split::Split;
-use boulevard::data::{Dataset, Scaler, Target};
+use boulevard::data::{Dataset, Imputer, Scaler, Target};
 use boulevard::gallery::{self, GridCell};
 use boulevard::internal::parallel;
 use boulevard::kernel::Gamma;
-use boulevard::methods::multi_sample::SetSearch;
+use boulevard::methods::multi_sample::{Method, SetSearch};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
 use boulevard::picture::Picture;
@@ -37,7 +37,7 @@ struct Cell {
 }
 
 pub fn run(args: &TuneArgs) -> Result<Outcome> {
-    let plan = Plan::new(args.method, &args.learner)?;
+    let plan = Plan::new(args.method, &args.learner)?.filling(args.read.fill())?;
     if let AnyLearner::MultiTaskSelection(learner) = plan.learner() {
         return select::run(args, &plan, learner);
     }
@@ -51,6 +51,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     for path in args.output.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
+    data::expect_tasks(std::slice::from_ref(&plan), &args.read)?;
     let data = data::read_for(&plan, &args.data, &args.read)?;
     let prices = prices(args, &plan);
     let gammas = gammas(args, &plan, &data)?;
@@ -176,11 +177,16 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
         return Ok(args.gamma_grid.iter().copied().map(Some).collect());
     }
     // The rule is asked about the columns that the machine will see.
-    let scaled = match plan.work.scaling {
-        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.table(&data.x)?),
+    let filled = match plan.work.missing {
+        Some(fill) => Imputer::fit(&data.x, fill)?.table(&data.x)?,
         None => None,
     };
-    let resolved = kernel.resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;
+    let whole = filled.as_ref().unwrap_or(&data.x);
+    let scaled = match plan.work.scaling {
+        Some(scaling) => Some(Scaler::fit(whole, data.weights.as_deref(), scaling)?.table(whole)?),
+        None => None,
+    };
+    let resolved = kernel.resolve(scaled.as_ref().unwrap_or(whole), data.weights.as_deref())?;
     let center = resolved.gamma().and_then(Gamma::value).unwrap_or(1.0);
     Ok((-3..=2).map(|power| Some(center * 4f64.powi(power))).collect())
 }
@@ -188,6 +194,12 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
 /// The plan at one point of the grid.
 fn at(plan: &Work, price: f64, gamma: Option<f64>) -> Work {
     let mut plan = plan.clone();
+    // A point of a grid is one machine's: a method that would choose C and gamma itself is the direct one here.
+    if let AnyLearner::MultiSample(gather) = &mut plan.learner
+        && gather.method == Method::Auto
+    {
+        gather.method = Method::Direct;
+    }
     if let Some(place) = plan.learner.price_mut() {
         *place = price;
     }
@@ -197,8 +209,8 @@ fn at(plan: &Work, price: f64, gamma: Option<f64>) -> Work {
     plan
 }
 
-/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling inside folds and no nu-SVC:
-/// `None` then.
+/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling and no filling inside
+/// folds and no nu-SVC: `None` then.
 fn shared_search(
     plan: &Work,
     prices: &[f64],
@@ -207,7 +219,7 @@ fn shared_search(
     splits: &[Split],
     context: &Context<'_>,
 ) -> Option<Result<Vec<Vec<f64>>>> {
-    if plan.scaling.is_some() || plan.learner.is_precomputed() {
+    if plan.scaling.is_some() || plan.fills_missing() || plan.learner.is_precomputed() {
         return None;
     }
     if let AnyLearner::MultiSample(gather) = &plan.learner {

@@ -66,13 +66,16 @@ mod model;
 mod pictures;
 mod problems;
 mod sampling;
+mod search;
+mod smooth;
 mod tuning;
 mod update;
 
 #[cfg(test)]
 mod tests;
 
-pub use learner::{AtLeastOne, BoostedSvc, InitialWeights, Preset, Sampling, Thresholds, Validation, Voting, WeightScale};
+pub use learner::{AtLeastOne, BoostedSvc, InitialWeights, Measure, Preset, Sampling, Thresholds, Validation, Voting, WeightScale};
 pub use model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
+pub use search::{Chosen, Trial};
 pub use sampling::{draw_size, groups, pick, rank};
 pub use update::Verdict;

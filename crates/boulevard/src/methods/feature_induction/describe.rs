@@ -48,5 +48,5 @@ pub(super) fn induced(model: &FeatureInductionModel) -> Value {
             })
         })
         .collect();
-    json!({ "classes": classes, "rules": model.rules() })
+    json!({ "classes": classes, "rules": model.rules(), "list": model.list })
 }
