@@ -148,6 +148,12 @@ impl Model {
         self.look(|any| any.to_json().to_string())
     }
 
+    /// Pictures of what it learnt, as JSON: the descriptions that reports and the page draw.
+    fn pictures(&self, py: Python<'_>) -> PyResult<String> {
+        let found = py.detach(|| self.look(|any| any.pictures(None, &Context::default()))).map_err(|error| convert(py, error))?;
+        Ok(serde_json::json!(found).to_string())
+    }
+
     /// What the user should know about the fit.
     #[getter]
     fn notes(&self) -> Vec<String> {

@@ -161,6 +161,40 @@ pub struct TuneArgs {
     pub run: RunArgs,
 }
 
+/// `boulevard explore`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  boulevard explore                                 drop a file on the page, or take a built-in set
+  boulevard explore flowers.csv
+  boulevard explore flowers.model --data flowers.csv
+  boulevard explore --no-open --port 8080
+
+The page is served on this machine only, at the address that is printed; Ctrl-C ends it.")]
+pub struct ExploreArgs {
+    /// Data file or model file
+    #[arg(value_name = "DATA or MODEL")]
+    pub file: Option<PathBuf>,
+    /// The table that a MODEL learnt from
+    #[arg(long, value_name = "DATA")]
+    pub data: Option<PathBuf>,
+    /// Folder that models are saved to; nothing is written outside it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// Do not open a browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// Megabytes that a dropped file may have
+    #[arg(long, value_name = "MB", default_value_t = 1024)]
+    pub max_upload: u64,
+    /// End when the page has been closed for a minute
+    #[arg(long)]
+    pub exit_when_closed: bool,
+}
+
 /// `boulevard inspect`
 #[derive(Debug, Args)]
 pub struct InspectArgs {

@@ -4,6 +4,8 @@
 
 mod flags;
 
+pub use flags::flags_of;
+
 use anyhow::{Result, bail, ensure};
 use boulevard::any::{AnyLearner, AnyModel, Method, Plan as Work};
 use boulevard::data::io::TargetKind;

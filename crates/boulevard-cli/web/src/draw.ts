@@ -136,7 +136,9 @@ function marksOf(picture: Picture, layer: Layer, view: View): Plot.Markish[] {
       return marks;
     }
     case "bars": {
-      if (horizontal) return [Plot.barX(rows, { x: "x", y: "y", fill: stroke, insetTop: 2, insetBottom: 2 }), Plot.ruleX([0], { stroke: "var(--soft)" })];
+      // Marks on top of bars must be seen.
+      const fillOpacity = picture.layers.some((other) => other.mark === "points") ? 0.45 : 1;
+      if (horizontal) return [Plot.barX(rows, { x: "x", y: "y", fill: stroke, fillOpacity, insetTop: 2, insetBottom: 2 }), Plot.ruleX([0], { stroke: "var(--soft)" })];
       return [Plot.barY(rows, { x: "x", y: "y", fill: stroke, insetLeft: 2, insetRight: 2 }), Plot.ruleY([0], { stroke: "var(--soft)" })];
     }
     case "cells":
@@ -226,7 +228,7 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
     domain ? { type: axis.scale as "linear" | "log", domain, label: null } : { type: "band" as const, domain: axis.categories ?? [], label: null, padding: cells ? 0 : 0.12 };
   const format = (axis: Axis) => (value: number | string) => (typeof value === "number" ? tick(value, axis.unit) : value);
   const axes: Plot.Markish[] = [
-    Plot.axisX({ anchor: "bottom", label: null, color: "var(--soft)", fontSize: 12, tickFormat: upright ? (value: string) => clipped(value, 100) : format(picture.x), ...(upright ? { tickRotate: -60 } : {}), ...(xDomain ? { ticks: picture.x.scale === "log" ? logTicks(xDomain, ticksX) : ticksX } : {}) } as Plot.AxisXOptions),
+    Plot.axisX({ anchor: "bottom", label: null, color: "var(--soft)", fontSize: 12, tickFormat: upright ? (value: string) => clipped(value, 100) : format(picture.x), ...(upright ? { tickRotate: -90 } : {}), ...(xDomain ? { ticks: picture.x.scale === "log" ? logTicks(xDomain, ticksX) : ticksX } : {}) } as Plot.AxisXOptions),
     Plot.axisY({ anchor: "left", label: null, color: "var(--soft)", fontSize: 12, tickFormat: ordinalY ? (value: string) => clipped(value, nameRoom) : format(picture.y), ...(yDomain ? { ticks: picture.y.scale === "log" ? logTicks(yDomain, 6) : 6 } : {}), ...(ordinalY ? { tickSize: 0 } : {}) } as Plot.AxisYOptions),
   ];
   if (xDomain) axes.unshift(Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: picture.x.scale === "log" ? logTicks(xDomain, ticksX) : ticksX } as Plot.GridXOptions));

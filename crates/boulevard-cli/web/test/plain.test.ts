@@ -68,3 +68,9 @@ test("long names make a list, roles differ without color", () => {
   assert.equal(new Set(["training", "holdout", "estimate", "baseline", "chosen"].map((role) => String(dash(role)))).size, 5);
   assert.equal(new Set([0, 1, 2, 3, 4, 5, 6, 7].map((place) => symbol(`class${place}`))).size, 8);
 });
+
+test("what is clicked is the command line that is shown", async () => {
+  const { commandOf } = await import("../src/form.ts");
+  const asked = { method: "pareto", columns: { label: "the class" }, flags: { gamma: "0.5", calibrate: true, c: " " } };
+  assert.equal(commandOf(asked, "my data.csv"), "boulevard train 'my data.csv' --method pareto '--label=the class' --gamma=0.5 --calibrate");
+});

@@ -342,6 +342,18 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self._need_model()
         self._native.save(os.fspath(path), _notes.write(self))
 
+    def pictures(self) -> list[dict[str, Any]]:
+        """Describe pictures of what the model learnt, as the program's reports and its page draw them.
+
+        Returns
+        -------
+        list of dict
+            Per picture ``id``, ``title``, ``sentence`` (what to see in it), the axes ``x`` and ``y`` (label, unit, scale) and ``layers``
+            (mark, name, role, columns). Pictures that need the training rows are left out. Plain data: draw it with what you like.
+        """
+        self._need_model()
+        return list(json.loads(self._native.pictures()))
+
     def describe(self) -> str:
         """Describe the fitted model in words, the same as ``boulevard inspect`` prints.
 

@@ -25,7 +25,7 @@ pub fn label_bars(counts: &LabelConfusion, which: &str) -> Picture {
     picture = picture.with(bars.numbers("rows with the label", rows()));
     for (name, role, value) in [
         ("precision", Role::Class(0), column(&|label| scores[label].precision)),
-        ("recall", Role::Class(1), column(&|label| scores[label].recall)),
+        ("recall", Role::Class(2), column(&|label| scores[label].recall)),
     ] {
         picture = picture.with(Layer::new(Mark::Points, name, role).numbers("x", value).texts("y", names.clone()));
     }
