@@ -68,15 +68,25 @@ class SelectionPathDisplay:
         ax = axes(ax)
         order = np.argsort(self.ln_rho)
         x = self.ln_rho[order] / np.log(10)
-        largest = set(np.argsort(self.values.max(axis=0))[::-1][:labelled].tolist())
+        largest = set(np.argsort(self._prominence())[::-1][:labelled].tolist())
         self.lines_: list[Any] = []
         for group in range(self.values.shape[1]):
             style = {"label": self.names[group]} if group in largest else {"color": "0.8", "linewidth": 0.7, "zorder": 1}
             self.lines_ += ax.plot(x, self.values[order, group], **style)
         ax.set(xlabel="log10 rho", ylabel=self.what)
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", title="largest")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _prominence(self) -> NDArray[Any]:
+        """How far each group stands out. At rho = 1 every switch is 1: a switch counts by what it has beyond its prior, a weight by its
+        size where something is selected."""
+        rho = np.exp(np.asarray(self.ln_rho))
+        if self.what == "switch":
+            return (np.asarray(self.values) - rho[:, None]).max(axis=0)
+        selecting = rho < 1
+        values: NDArray[Any] = np.asarray(self.values)[selecting if selecting.any() else slice(None)]
+        return values.max(axis=0)
 
 
 class SelectionWeightDisplay:

@@ -63,6 +63,7 @@ mod gram;
 mod held_out;
 mod learner;
 mod model;
+mod pictures;
 mod problems;
 mod sampling;
 mod search;

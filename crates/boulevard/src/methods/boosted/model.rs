@@ -8,12 +8,14 @@ use super::describe;
 use super::fits::{distances, fit_all};
 use super::held_out::contribution;
 use super::learner::BoostedSvc;
+use super::pictures;
 use super::problems::Problems;
 use super::search::Chosen;
 use super::update::Verdict;
 use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Rows, Sigmoid, argmax, codes, consistent, details};
 
 /// What a model answers with.
@@ -332,6 +334,10 @@ impl Model for BoostedModel {
 
     fn facts(&self) -> Vec<Fact> {
         describe::facts(self)
+    }
+
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::pictures(self))
     }
 
     fn details(&self) -> Map<String, Value> {

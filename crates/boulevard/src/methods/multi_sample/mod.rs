@@ -68,6 +68,7 @@ mod describe;
 mod direct;
 mod learner;
 mod model;
+mod pictures;
 mod search;
 mod source;
 mod tuples;
@@ -78,6 +79,7 @@ pub use curve::{CurvePoint, samples_until};
 pub use direct::SetMachine;
 pub use learner::{Method, MultiSample, OtherSizes};
 pub use model::MultiSampleModel;
+pub use pictures::curve_picture;
 pub use search::{FoldTuples, SetPoint, SetSearch, best_point};
 pub use tuples::Tuples;
 

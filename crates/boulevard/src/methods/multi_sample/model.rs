@@ -7,9 +7,11 @@ use super::consensus::{Consensus, Sequential, expected_samples, majority, softma
 use super::describe;
 use super::direct::SetMachine;
 use super::learner::{Method, MultiSample};
+use super::pictures;
 use crate::data::{Categories, Dataset, Matrix, Sets};
 use crate::error::Result;
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::{
     Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, ROWS_AT_ONCE, Rows, Sigmoid, SvcModel, argmax,
     consistent, couple, details, pairs,
@@ -398,6 +400,10 @@ impl Model for MultiSampleModel {
 
     fn facts(&self) -> Vec<Fact> {
         describe::facts(self)
+    }
+
+    fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+        pictures::pictures(self, data, context)
     }
 
     fn details(&self) -> Map<String, Value> {
