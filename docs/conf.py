@@ -1,6 +1,8 @@
 """How the site is built: `scripts/docs` (or `sphinx-build -W docs target/site`)."""
 
+import importlib.util
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -31,6 +33,8 @@ myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
+# The classes for clusters are described without a cluster.
+autodoc_mock_imports = [name for name in ("dask", "distributed", "ray") if importlib.util.find_spec(name) is None]
 numpydoc_show_class_members = False
 numpydoc_attributes_as_param_list = True
 autodoc_typehints = "none"
@@ -90,6 +94,18 @@ def plain_signature(app, what, name, obj, options, signature, return_annotation)
     return str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty)), None
 
 
+def mend_docstrings(app, what, name, obj, options, lines):
+    """In a shape such as (n_features_in_,) a name that ends in an underscore is a name, not a link."""
+    for place, line in enumerate(lines):
+        if "of shape (" in line:
+            head, _, shape = line.partition("of shape (")
+            line = head + "of shape (" + re.sub(r"(?<![`\w])(\w+_)(?!\w)", r"``\1``", shape)
+        # Methods that come from scikit-learn refer to pages of its own site.
+        lines[place] = re.sub(r":ref:`(?:([^`<]+?)\s*<[^`>]+>|([^`]+))`", lambda found: found[1] or found[2], line)
+
+
 def setup(app):
+    # Before numpydoc makes its own text of the lines.
+    app.connect("autodoc-process-docstring", mend_docstrings, priority=400)
     app.connect("autodoc-skip-member", skip_routing)
     app.connect("autodoc-process-signature", plain_signature)

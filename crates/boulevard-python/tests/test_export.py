@@ -43,6 +43,7 @@ CLASSIFIERS = [
     SVC(C=5, calibrate=True),
     NuSVC(nu=0.2, kernel="poly", coef0=1.0),
     LinearSVC(calibrate=True),
+    LinearSVC(multi_class="crammer_singer"),
     FeatureInductionClassifier(n_induced=6, max_depth=3, calibrate=True),
     MultiTaskSelectionClassifier(rho=0.1),
     MultiTaskSelectionClassifier(select="kernels"),
@@ -157,7 +158,7 @@ def test_probabilities_agree_for_pairs_and_against_the_rest():
     assert "probabilities" not in run(to_onnx(SVC().fit(IRIS, KINDS)), IRIS)
 
 
-def behind_a_scaler(estimator, table, y, scaling):
+def behind_a_scaler(estimator, table, y, scaling, **more):
     """A model that scales its columns itself, as the program trains it with --scale: a plain model's file with a scaler around it."""
     if scaling == "standard":
         origin, spread, top, described = table.mean(0), table.std(0), table.mean(0), "standard"
@@ -169,7 +170,7 @@ def behind_a_scaler(estimator, table, y, scaling):
         seen = np.where(spread > 0, -1.0 + 2.0 * (table - origin) / np.where(spread > 0, spread, 1.0), 0.0)
     inner = bytes(estimator.fit(seen, y)._native.to_bytes())
     maps = [dict(zip(("origin", "spread", "top"), map(float, one), strict=True)) for one in zip(origin, spread, top, strict=True)]
-    about = {"format": "boulevard model", "version": 1, "kind": "scaled", "model": {"scaler": {"scaling": described, "maps": maps}}}
+    about = {"format": "boulevard model", "version": 1, "kind": "scaled", "model": {"scaler": {"scaling": described, "maps": maps}, **more}}
     entries = {"model": {"dtype": "U8", "shape": [len(inner)], "data_offsets": [0, len(inner)]}}
     text = json.dumps({"__metadata__": {"boulevard": json.dumps(about)}, **entries}).encode()
     return struct.pack("<Q", len(text)) + text + inner, seen
@@ -191,6 +192,14 @@ def test_scalers_go_along(scaling, inner, monkeypatch):
         room = {}
         exec(to_python(inner), room)
         assert [room["predict"](row.tolist())[0] for row in raw] == expected.tolist()
+    # Holes are filled before anything else, where the model says with what.
+    medians = np.median(raw, axis=0)
+    content, seen = behind_a_scaler(inner, raw, NAMES, scaling, imputer={"fill": "median", "columns": 5, "values": medians.tolist()})
+    holes, filled = raw.copy(), raw.copy()
+    holes[::7, 1], filled[::7, 1] = np.nan, medians[1]
+    assert (run(to_onnx(inner), holes)["label"] == run(to_onnx(inner), filled)["label"]).all()
+    with pytest.raises(ExportError, match="fills in missing values"):
+        to_json(inner)
 
 
 def test_skl2onnx_pipelines():
@@ -236,6 +245,7 @@ def test_what_cannot_be_exported_says_which_part():
 READABLE = [
     (LinearSVC(), NAMES),
     (LinearSVC(), KINDS == 1),
+    (LinearSVC(multi_class="crammer_singer"), NAMES),
     (LinearSVR(C=10), IRIS[:, 0] * 2.0),
     (SVC(kernel="linear"), NAMES),
     (SVC(kernel="linear"), KINDS == 2),
@@ -245,6 +255,8 @@ READABLE = [
     (MultiTaskSelectionClassifier(), np.column_stack([KINDS == 0, KINDS == 1]).astype(int)),
     (MultiTaskSelectionRegressor(), np.column_stack([KINDS, 1.0 - KINDS])),
     (FeatureInductionClassifier(n_induced=5, max_depth=3), NAMES),
+    (FeatureInductionClassifier(n_induced=8, max_depth=3, max_rules=4), NAMES),
+    (FeatureInductionClassifier(n_induced=8, max_depth=3, max_rules=None), KINDS == 1),
     (FeatureInductionClassifier(n_induced=5, max_depth=3), KINDS == 1),
 ]
 

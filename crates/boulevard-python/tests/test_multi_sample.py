@@ -143,13 +143,14 @@ def clone_with_requests(clf):
 
 def test_searches_cut_samples_not_tuples(gaussians):
     X, y, new, truth, groups = gaussians
-    result = tune_sets(X, y, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0)
+    direct = MultiSampleClassifier(method="direct")
+    result = tune_sets(X, y, direct, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0)
     table = result.cv_results_
     assert len(table["param_C"]) == 6 and set(result.best_params_) == {"C", "gamma"}
     # With the same sample on both sides a narrow kernel would look perfect.
     assert table["mean_test_score"].max() < 0.97
     assert result.best_estimator_.score(new, truth, groups=groups) > 0.8
-    again = tune_sets(X, y, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0, n_jobs=1, refit=False)
+    again = tune_sets(X, y, direct, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0, n_jobs=1, refit=False)
     np.testing.assert_array_equal(again.cv_results_["mean_test_score"], table["mean_test_score"])
     grouped = tune_sets(new, truth, MultiSampleClassifier(method="vote", kernel="linear"), groups=groups, C=[1.0])
     assert grouped.best_params_ == {"C": 1.0}

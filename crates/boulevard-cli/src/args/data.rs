@@ -90,6 +90,7 @@ impl DataArgs {
             target,
             one_hot: self.one_hot,
             n_features: None,
+            features: None,
             max_features: self.max_features.map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             single: self.single,
             missing: match self.missing {

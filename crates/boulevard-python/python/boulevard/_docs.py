@@ -224,7 +224,8 @@ staged_errors_, objectives_ : ndarray of shape (n_induced_ + 1,), or a list of t
 linear_error_ : float or ndarray
     Training error of the linear machine (per class).
 choices_ : list of dict or None
-    Per class what the hold-out found about whole trees (jointly for all classes where rules are limited): ``depth``, ``rounds``, ``error``, ``linear_error``, ``curves``.
+    Per class what the hold-out found about whole trees (jointly for all classes where rules are limited):
+    ``depth``, ``rounds``, ``error``, ``linear_error``, ``curves``.
 declined_ : list of str or None
     Per class why nothing was induced.
 mean_, scale_ : ndarray of shape (n_features_in_,)

@@ -168,7 +168,7 @@ def _staged(estimator: Any) -> str:
 
 def _rounds(estimator: Any) -> str:
     errors = estimator.errors_
-    series = errors if isinstance(errors, list) else np.atleast_2d(np.asarray(errors, dtype=float))
+    series = errors if isinstance(errors, list) else list(np.atleast_2d(np.asarray(errors, dtype=float)))
     return _lines("error by round", "weighted error by round", series)
 
 

@@ -27,7 +27,9 @@ def machine_outputs(g: Graph, x: str, of: Machine) -> str:
 
 
 def scaled(g: Graph, x: str, record: Record) -> str:
-    """The columns as the model wants them."""
+    """The columns as the model wants them: holes filled, then scaled."""
+    if record.fill is not None:
+        x = g.add("Where", g.add("IsNaN", x), g.constant(record.fill.reshape(1, -1)), x)
     if record.scaling is None:
         return x
     factors, constants = record.scaling

@@ -115,7 +115,7 @@ def write(model: NativeEstimator, dtype: str, compute: str, probabilities: bool 
     if type(model).__name__ == "MultiSampleClassifier":
         raise ExportError(
             "MultiSampleClassifier decides about sets of rows of any size, and a graph has one table with one answer per row",
-            "export the machine of single rows, SVC with the same kernel and C, and combine its decisions (their sum, or a vote) afterwards",
+            "export the machine of single rows, SVC with the same kernel and C, and combine its decisions (a sum, or a vote) afterwards",
         )
     if probabilities is True:
         ensure = getattr(model, "_ensure_calibrated", None)

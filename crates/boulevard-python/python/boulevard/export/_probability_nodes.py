@@ -1,5 +1,7 @@
 """Class probabilities in ONNX operators: sigmoids, their coupling, and the agreement with the predicted class."""
 
+from itertools import combinations
+
 import numpy as np
 
 from .._typing import Floats
@@ -39,7 +41,7 @@ def pairs(g: Graph, outputs: str, of: Floats, predicted: str, classes: int) -> s
     likely = _clipped(g, sigmoids(g, outputs, of))
     # r[i, j] is the probability of i when only i and j are possible: a table of pairs and one of their complements, laid out by class.
     first, second = np.zeros((len(of), classes, classes)), np.zeros((len(of), classes, classes))
-    for row, (i, j) in enumerate((i, j) for i in range(classes) for j in range(i + 1, classes)):
+    for row, (i, j) in enumerate(combinations(range(classes), 2)):
         first[row, i, j] = second[row, j, i] = 1.0
     flat = (len(of), classes * classes)
     ahead = g.add("MatMul", likely, g.constant(first.reshape(flat)))

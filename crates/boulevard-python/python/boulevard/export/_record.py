@@ -31,6 +31,8 @@ class Record:
     arrays: dict[str, NDArray[Any]]
     #: The map of every column before the model sees it, ``a * x + b``; none where columns are taken as they are.
     scaling: tuple[Floats, Floats] | None = None
+    #: What takes the place of a missing value in every column, before that.
+    fill: Floats | None = None
 
     @property
     def sigmoids(self) -> Floats | None:
@@ -78,7 +80,10 @@ def open_bytes(content: bytes) -> Record:
     }
     if about["kind"] == "scaled":
         inner = open_bytes(arrays["model"].tobytes())
-        inner.scaling = _affine(about["model"]["scaler"])
+        scaler, imputer = about["model"].get("scaler"), about["model"].get("imputer")
+        inner.scaling = None if scaler is None else _affine(scaler)
+        # A model that leaves rows with holes out has no values for them.
+        inner.fill = np.array(imputer["values"]) if imputer and imputer["values"] else None
         return inner
     return Record(about["kind"], about["model"], arrays)
 

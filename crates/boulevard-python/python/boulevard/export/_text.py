@@ -220,8 +220,8 @@ def _sql_votes(form: Plain, query: str, kept: str) -> str:
         votes.append(f"{' + '.join(won)} AS {_quoted(f'votes_{label}')}")
         sums.append(f"0.0 {' '.join(parts)} AS {_quoted(f'sum_{label}')}")
     counted = f"SELECT {kept}{', '.join(votes + sums)}\nFROM ({query}) AS paired"
-    each = [
-        f"{_quoted(f'votes_{name}')} + {_quoted(f'sum_{name}')} / (3.0 * (ABS({_quoted(f'sum_{name}')}) + 1.0)) AS {_quoted(f'decision_{name}')}"
-        for name in form.classes
-    ]
+    each = []
+    for label in form.classes:
+        vote, total, name = (_quoted(f"{stem}_{label}") for stem in ("votes", "sum", "decision"))
+        each.append(f"{vote} + {total} / (3.0 * (ABS({total}) + 1.0)) AS {name}")
     return f"SELECT {kept}{', '.join(each)}\nFROM ({counted}) AS counted"

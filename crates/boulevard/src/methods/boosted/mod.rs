@@ -76,6 +76,6 @@ mod tests;
 
 pub use learner::{AtLeastOne, BoostedSvc, InitialWeights, Measure, Preset, Sampling, Thresholds, Validation, Voting, WeightScale};
 pub use model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
-pub use search::{Chosen, Trial};
 pub use sampling::{draw_size, groups, pick, rank};
+pub use search::{Chosen, Trial};
 pub use update::Verdict;

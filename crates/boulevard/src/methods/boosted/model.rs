@@ -342,7 +342,12 @@ impl Model for BoostedModel {
 
     fn details(&self) -> Map<String, Value> {
         let kernels: Vec<_> = self.machines.iter().map(|machine| &machine.kernel).collect();
-        details([("kernel", json!(kernels)), ("classes", json!(self.names)), ("ensembles", describe::ensembles(self)), ("chosen", json!(self.chosen))])
+        details([
+            ("kernel", json!(kernels)),
+            ("classes", json!(self.names)),
+            ("ensembles", describe::ensembles(self)),
+            ("chosen", json!(self.chosen)),
+        ])
     }
 
     fn kernel_machines(&self) -> Vec<&KernelMachine> {

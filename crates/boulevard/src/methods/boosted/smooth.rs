@@ -91,7 +91,8 @@ mod tests {
         let score = [0.3, -1.0, 0.8, 0.1, -0.4, 1.3];
         let signs = [1.0, -1.0, 1.0, -1.0, -1.0, 1.0];
         let weights = [1.0, 2.0, 3.0, 1.0, 2.0, 1.0];
-        let repeat = |values: &[f64]| -> Vec<f64> { values.iter().zip(weights).flat_map(|(&s, w)| std::iter::repeat_n(s, w as usize)).collect() };
+        let repeat =
+            |values: &[f64]| -> Vec<f64> { values.iter().zip(weights).flat_map(|(&s, w)| std::iter::repeat_n(s, w as usize)).collect() };
         let (many, many_signs) = (repeat(&score), repeat(&signs));
         assert_eq!(candidates(&score, &signs, &weights), candidates(&many, &many_signs, &[1.0; 10]));
         let (a, b) = (bandwidth(&score, &signs, &weights), bandwidth(&many, &many_signs, &[1.0; 10]));

@@ -312,7 +312,8 @@ fn what_is_left_open_is_chosen_by_trials_and_said() {
     later.calibrate_in(&data, &Context::default()).unwrap();
     assert_eq!(later.calibration.unwrap().len(), 3);
     // What is given stays, and where nothing is held out nothing is tried.
-    let given = BoostedSvc { sigma_init: Some(0.7), initial_weights: InitialWeights::Balanced, ..short() }.fit(&data).unwrap().chosen.unwrap();
+    let given =
+        BoostedSvc { sigma_init: Some(0.7), initial_weights: InitialWeights::Balanced, ..short() }.fit(&data).unwrap().chosen.unwrap();
     assert!(given.trials.len() == 3 && given.trials.iter().all(|t| t.sigma_init == 0.7 && t.initial_weights == InitialWeights::Balanced));
     assert!(BoostedSvc::paper().resolved() == BoostedSvc::paper() && !BoostedSvc::paper().tune);
     let zero = BoostedSvc { thresholds: Thresholds::Zero, early_stopping: false, ..short() };

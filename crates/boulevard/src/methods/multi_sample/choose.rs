@@ -263,12 +263,10 @@ impl MultiSample {
             let values = held_out_values(&learner.single(), data, &splits, outputs, raw, &inner)?;
             let sigmoids = fit_sigmoids(classes, Some(&weights), &values, outputs);
             let pairwise = outputs != Outputs::Classes;
-            let scores: Vec<f64> =
-                values.chunks_exact(sigmoids.len()).flat_map(|raw| scores_of(&sigmoids, raw, names, pairwise)).collect();
+            let scores: Vec<f64> = values.chunks_exact(sigmoids.len()).flat_map(|raw| scores_of(&sigmoids, raw, names, pairwise)).collect();
             let decisions = outputs.decisions(values, names);
             let codes = crate::svm::codes(&decisions.values, decisions.columns);
-            let values: Vec<f64> =
-                if names == 2 { decisions.values.iter().flat_map(|&f| [-f, f]).collect() } else { decisions.values };
+            let values: Vec<f64> = if names == 2 { decisions.values.iter().flat_map(|&f| [-f, f]).collect() } else { decisions.values };
             let (mut sums, mut votes, mut count) = (0.0, 0.0, 0.0);
             for (set, &code) in tuples.iter().flat_map(|fold| fold.test.members.chunks_exact(fold.test.k).zip(&fold.test.codes)) {
                 let gather = |from: &[f64]| -> Vec<f64> {
@@ -337,8 +335,7 @@ fn in_words(winner: &SetTrial, others: &[Option<SetTrial>], sets: usize, rows: u
         _ => "consensus",
     };
     let width = winner.gamma.map_or(String::new(), |gamma| format!(", gamma = {}", general(gamma, 3)));
-    let errors: Vec<String> =
-        others.iter().flatten().map(|trial| format!("{} {:.2} %", name(trial.method), 100.0 * trial.error)).collect();
+    let errors: Vec<String> = others.iter().flatten().map(|trial| format!("{} {:.2} %", name(trial.method), 100.0 * trial.error)).collect();
     let left_out = left_out.map_or(String::new(), |why| format!("; direct was not tried: {why}"));
     format!(
         "{} with C = {}{width}: errors on {sets} held-out sets of {rows} rows were {}{left_out}; `method` says otherwise",

@@ -16,8 +16,8 @@ use crate::data::Sets;
 use crate::data::split::{self, Split};
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
-use crate::kernel::{Gamma, Kernel};
 use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
+use crate::kernel::{Gamma, Kernel};
 use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::svm::{
     Calibration, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel,
@@ -502,7 +502,9 @@ impl Learner for MultiSample {
             let allowed = format!("at most {MOST_ORDERED} where the kernel is not symmetric");
             return Err(check::complaint(OWNER, "n_samples_per_decision", allowed, self.n_samples_per_decision));
         }
-        if self.normalization == Normalization::Cosine && self.kernel == Kernel::Precomputed && matches!(self.method, Method::Direct | Method::Auto)
+        if self.normalization == Normalization::Cosine
+            && self.kernel == Kernel::Precomputed
+            && matches!(self.method, Method::Direct | Method::Auto)
         {
             return Err(check::complaint(
                 OWNER,

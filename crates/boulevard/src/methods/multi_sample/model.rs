@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::choose::SetChoice;
 use super::consensus::{Consensus, Sequential, expected_samples, majority, softmax};
 use super::describe;
-use super::choose::SetChoice;
 use super::direct::SetMachine;
 use super::learner::{Method, MultiSample};
 use super::pictures;
@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::{
-    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, ROWS_AT_ONCE, Rows, Sigmoid, SvcModel, argmax, consistent, couple, details,
-    pairs,
+    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, ROWS_AT_ONCE, Rows, Sigmoid, SvcModel, argmax,
+    consistent, couple, details, pairs,
 };
 
 /// A fitted classifier of sets.

@@ -39,6 +39,8 @@ const ROUGH: f64 = 1e-2;
 const FOLDS: usize = 5;
 /// With fewer rows nothing is held out.
 const LEAST_ROWS: usize = 20;
+/// Nor with fewer rows of either side of a task.
+const LEAST_OF_SIDE: usize = 3;
 /// Standard errors of the difference that a smaller set may be worse by.
 const LENIENCE: f64 = 0.5;
 
@@ -161,7 +163,7 @@ impl MultiTaskSelection {
             (None, true, Select::Kernels) => CS_OF_KERNELS.to_vec(),
             (None, false, _) => CS_OF_NUMBERS.to_vec(),
         };
-        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(tasks, self.seed) } else { None };
+        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(tasks, self.seed, LEAST_ROWS, LEAST_OF_SIDE) } else { None };
         let Some(folds) = folds else {
             let why = if self.c.is_some() { "as given" } else { "the plain choice: too few rows to hold some out" };
             choice.reason = format!("{prior}; c = {} ({why})", choice.c);
@@ -324,8 +326,9 @@ fn row_losses(model: &MultiTaskSelectionModel, tasks: &TaskSet<'_>, context: &Co
     Ok(losses)
 }
 
-/// Folds by content: equal rows share one, classes keep their shares. None where there are too few different rows.
-fn folds(tasks: &TaskSet<'_>, seed: u64) -> Option<Vec<TaskSplit>> {
+/// Folds by content: equal rows share one, classes keep their shares. None where a table has fewer different rows than `least`, or a side of
+/// a task fewer than `least_of_side`.
+pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side: usize) -> Option<Vec<TaskSplit>> {
     let classify = tasks.outputs.classify();
     let mut splits = vec![TaskSplit { train: Vec::new(), test: Vec::new() }; FOLDS];
     for (t, table) in tasks.tables.iter().enumerate() {
@@ -341,8 +344,8 @@ fn folds(tasks: &TaskSet<'_>, seed: u64) -> Option<Vec<TaskSplit>> {
         let groups: Vec<&[(Vec<bool>, u64, u64, usize)]> =
             keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
         // Every side of every task must be left in every fold's rest.
-        let few = |m: &usize| [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < 3);
-        if groups.len() < LEAST_ROWS || (classify && of_table.iter().any(few)) {
+        let few = |m: &usize| [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side);
+        if groups.len() < least.max(FOLDS) || (classify && of_table.iter().any(few)) {
             return None;
         }
         let mut fold_of = vec![0; table.rows()];

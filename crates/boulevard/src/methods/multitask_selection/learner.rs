@@ -24,6 +24,9 @@ use crate::svm::{FitReport, Learner, worse};
 const OWNER: &str = "MultiTaskSelection";
 /// Below this `ln rho` the switches of features without energy are no longer normal numbers.
 pub(super) const LEAST_LN_RHO: f64 = -700.0;
+/// Values in all tables and tasks up to which automatic fits are solved to rounding, and the gap that stands for it.
+const SMALL: usize = 200_000;
+const TIGHT: f64 = 1e-10;
 /// Steps where no limit was given.
 const STEPS: u64 = 1000;
 
@@ -184,11 +187,14 @@ impl MultiTaskSelection {
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
         let tasks = scaled.as_ref().unwrap_or(tasks);
         let (mut choice, stop) = self.settle(tasks, context)?;
-        let settled = Self { c: Some(choice.c), ln_rho: Some(choice.ln_rho), ..self.clone() };
+        // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.
+        let small = tasks.rows().saturating_mul(tasks.features()).saturating_mul(tasks.targets.len()) < SMALL;
+        let tolerance = if small && self.standardizes() { self.tolerance.min(TIGHT) } else { self.tolerance };
+        let settled = Self { c: Some(choice.c), ln_rho: Some(choice.ln_rho), tolerance, ..self.clone() };
         let training = Training::new(&settled, tasks, context)?;
         let solved = settled.solve(&training, choice.ln_rho, choice.c, None, context);
         let mut model = settled.model(&training, solved, start)?;
-        model.report.stop = model.report.stop.worst(stop);
+        model.report.stop = self.judged(&model.report).worst(stop);
         let count = if let Keep::Exactly(count) = self.keep { Some(count) } else { choice.kept.as_ref().map(Vec::len) };
         if let (Some(count), Some(ln_rho), Select::Features) = (count, choice.refit_ln_rho, self.select) {
             let set = largest(&sizes(&model.weights, tasks.features()), count);
@@ -203,7 +209,7 @@ impl MultiTaskSelection {
                 }
             }
             model.intercepts = refit.intercepts;
-            model.report.stop = model.report.stop.worst(refit.report.stop);
+            model.report.stop = model.report.stop.worst(self.judged(&refit.report));
             choice.refit_gap = Some(refit.report.gap);
             choice.kept = Some(set);
         }
@@ -214,6 +220,11 @@ impl MultiTaskSelection {
         model.choice = Some(choice);
         model.report.seconds = start.elapsed().as_secs_f64();
         Ok(model)
+    }
+
+    /// Why a fit stopped, by the tolerance that was asked for and not by a tighter one.
+    fn judged(&self, report: &FitReport) -> StopReason {
+        if report.gap <= self.tolerance { StopReason::Converged } else { report.stop }
     }
 
     /// The parameters with what a model's fit chose in the place of what was open: for fits that repeat it on other rows.

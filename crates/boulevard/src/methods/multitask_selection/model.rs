@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::automatic::SelectionChoice;
+use super::automatic::{SelectionChoice, folds};
 use super::describe;
 use super::learner::{MultiTaskSelection, Select};
 use super::pictures;
@@ -209,10 +209,13 @@ impl MultiTaskSelectionModel {
         if tasks.outputs != self.outputs || !self.outputs.classify() {
             return Err(Error::data("probabilities must be fitted on the tasks the classifier learnt from"));
         }
+        if let Some(rows) = tasks.counting() {
+            return self.calibrate(&tasks.select(&rows), context);
+        }
         let plain = MultiTaskSelection { calibrate: false, ..self.parameters.settled_by(self.choice.as_ref()) };
         let mut values: Vec<Vec<f64>> = tasks.targets.iter().map(|target| vec![f64::NAN; target.y.len()]).collect();
-        let smallest = tasks.tables.iter().map(Matrix::rows).min().unwrap_or(0);
-        for (done, fold) in tasks.folds(FOLDS.min(smallest), self.parameters.seed).unwrap_or_default().iter().enumerate() {
+        // By content: a weight of 2 is a row twice here too.
+        for (done, fold) in folds(tasks, self.parameters.seed, 0, 0).unwrap_or_default().iter().enumerate() {
             context.step("calibrate", done, FOLDS);
             // A class that lost its only rows to the test part cannot be learnt: those rows are judged by the whole model.
             let Ok(model) = plain.fit_tasks(&tasks.select(&fold.train), context) else { continue };

@@ -85,7 +85,8 @@ impl FeatureInduction {
             c: self.c,
             output: self.output,
             rough: (100.0 * self.tolerance).min(1e-2),
-            tolerance: self.tolerance,
+            // Newton's last steps are cheap, and lists should not depend on how rows are arranged.
+            tolerance: 1e-6 * self.tolerance,
         }
     }
 
@@ -163,7 +164,9 @@ pub(super) fn fit(settings: &FeatureInduction, table: &TrainingTable, outputs: &
     let most = if halted(stop) { 0 } else { count.min(pool.len()) };
     let path = stepwise(table, outputs, &pool, most, &settings.path_settings(), context)?;
     let refit_seconds = start.elapsed().as_secs_f64();
-    stop = stop.worst(path.stop);
+    // By the tolerance that was asked for.
+    let reached = path.solutions.iter().flatten().all(|solution| solution.gap <= settings.tolerance);
+    stop = stop.worst(if reached && !halted(path.stop) { StopReason::Converged } else { path.stop });
     list.chosen = path.features.len();
     list.candidates = pool.len();
     if list.chosen < count {

@@ -282,7 +282,7 @@ proptest! {
         let set = tasks(seed, count, n, d, classify);
         let learner = MultiTaskSelection {
             ln_rho: Some(ln_rho),
-            c,
+            c: Some(c),
             bias: if flat { BiasPrior::Flat } else { BiasPrior::Gaussian },
             margin_prior: if jj { MarginPrior::Jj } else { MarginPrior::Exp },
             select: if kernels { Select::Kernels } else { Select::Features },

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::observe::{Context, StopReason};
 use crate::simd::Real;
 use crate::solver::blocks::{self, Plan, Verdict};
-use crate::solver::certificate::certify;
-use crate::solver::dual::{DualProblem, DualSolution, Options};
+use crate::solver::certificate::{Certificate, certify};
+use crate::solver::dual::{DualProblem, DualSolution, Equality, Options};
 use crate::solver::route::Route;
 use crate::solver::solve::SolveDual;
 
@@ -31,6 +31,16 @@ impl<'a, 'c> ShardedSolver<'a, 'c> {
         let samples = samples.map(|samples| samples.iter().map(|&row| row as u32).collect());
         Self { cluster, samples, set: None }
     }
+}
+
+/// What the rows in reach say: the offsets of a model that is better than none.
+fn partial(problem: &DualProblem<'_>, b: &[f64], gradient: &[f64], reached: &[usize]) -> Certificate {
+    let of = |values: &[f64]| -> Vec<f64> { reached.iter().map(|&i| values[i]).collect() };
+    let second: Vec<bool> = reached.iter().map(|&i| problem.in_second_group(i)).collect();
+    let equality = if matches!(problem.equality, Equality::TwoSums(_)) { Equality::TwoSums(&second) } else { Equality::Sum };
+    let (linear, lower, upper) = (of(problem.linear), of(problem.lower), of(problem.upper));
+    let rest = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: problem.kink, equality, start: None };
+    certify(&rest, &of(b), &of(gradient))
 }
 
 impl SolveDual for ShardedSolver<'_, '_> {
@@ -63,8 +73,9 @@ impl SolveDual for ShardedSolver<'_, '_> {
             }
             break;
         }
-        let mut certificate = certify(problem, &b, &gradient);
-        if !known || gradient.iter().any(|g| g.is_nan()) {
+        let reached: Vec<usize> = (0..n).filter(|&i| !gradient[i].is_nan()).collect();
+        let mut certificate = if reached.len() == n { certify(problem, &b, &gradient) } else { partial(problem, &b, &gradient, &reached) };
+        if !known || reached.len() < n {
             (certificate.objective, certificate.violation, certificate.gap) = (f64::NAN, f64::NAN, f64::NAN);
             stop = StopReason::Interrupted;
         }

@@ -70,9 +70,11 @@ impl<'a> State<'a> {
         let mut a = vec![0.0; size * size];
         for m in 0..k {
             for l in 0..=m {
-                let weight = |row: usize| match l == m {
-                    true => h[row * k + m] * (sums[row] - h[row * k + m]) / sums[row],
-                    false => h[row * k + m] * h[row * k + l] / sums[row],
+                let weight = |row: usize| {
+                    let h = &h[row * k..(row + 1) * k];
+                    // Not the sum minus this one: where this one is nearly all of it, no digit would be left.
+                    let others = || h.iter().enumerate().filter(|(class, _)| *class != m).map(|(_, h)| h).sum::<f64>();
+                    h[m] * if l == m { others() } else { h[l] } / sums[row]
                 };
                 let gram = table.gram(&(0..n).map(weight).collect::<Vec<f64>>(), self.joint.free_bias)?;
                 let sign = if l == m { 1.0 } else { -1.0 };
