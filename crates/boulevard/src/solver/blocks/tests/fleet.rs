@@ -213,7 +213,7 @@ fn wrong_pieces_and_kernels_are_refused() {
     let case = Case::classes(60, 2, |_| 1.0);
     let context = Context::single();
     let good = pieces(60, 2);
-    let mut fail = |pieces: &[Piece], columns: usize, kernel: &Kernel| {
+    let fail = |pieces: &[Piece], columns: usize, kernel: &Kernel| {
         let mut fleet = Local::new(&case.x, &good, &[]);
         Cluster::new(&mut fleet, pieces, columns, kernel, None, &context).err().map(|error| error.to_string()).unwrap_or_default()
     };
