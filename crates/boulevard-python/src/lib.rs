@@ -9,8 +9,10 @@ mod border;
 mod catalogue;
 mod errors;
 mod front;
+mod frozen;
 mod generate;
 mod induction;
+mod linear_rows;
 mod models;
 mod parts;
 mod request;
@@ -28,6 +30,8 @@ mod _core {
     use super::catalogue::{kernels, methods};
     #[pymodule_export]
     use super::front::{front, front_alphas, select};
+    #[pymodule_export]
+    use super::frozen::Frozen;
     #[pymodule_export]
     use super::generate::generate;
     #[pymodule_export]

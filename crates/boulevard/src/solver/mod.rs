@@ -8,6 +8,7 @@ mod blocks;
 mod certificate;
 mod doubled;
 mod dual;
+mod estimate;
 pub mod linear;
 mod memory;
 mod pairs;

@@ -3,6 +3,7 @@
 use super::blocked;
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
+use super::estimate::Estimate;
 use super::memory::free_memory;
 use super::polish::polish;
 use super::route::{self, Route};
@@ -135,7 +136,15 @@ impl<'a> Solver<'a> {
         // Whoever follows the fit hears which way it goes.
         let stage = route.to_string();
         let way = Progress { stage: &stage, done: 0, total: None, violation: None, tolerance: None };
-        let mut stopped = if route.is_blocks() { self.context.check(&way) } else { None };
+        let mut stopped = None;
+        if route.is_blocks() {
+            let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source));
+            let estimate = Estimate::new(problem.len(), self.source.dimensions(), bytes, self.crew.threads(), lanes);
+            if estimate.is_worth_saying() {
+                self.context.note(&estimate.to_string());
+            }
+            stopped = self.context.check(&way);
+        }
         let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
         // Blocks compute the gradient of their start themselves.
         let unknown = warm && route.is_blocks();

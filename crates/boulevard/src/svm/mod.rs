@@ -27,10 +27,10 @@ pub(crate) use describe::{class_weights, classes, details, fit, probabilities, t
 pub use describe::{facts_text, stop};
 pub(crate) use learner::worse;
 pub use learner::{FitReport, Learner, SolverSettings};
-pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
+pub use linear::{LinearMachine, LinearMulticlass, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout, ROWS_AT_ONCE};
-pub use model::{Answers, Decisions, Fact, Model, Rows};
+pub use model::{Answers, Decisions, Fact, Model, Pull, Rows};
 pub use multiclass::Multiclass;
 pub(crate) use multiclass::{argmax, tie_break};
 pub use one_class::{OneClass, OneClassModel};
