@@ -4,6 +4,7 @@ mod args;
 mod columns;
 mod commands;
 mod data;
+mod explore;
 mod files;
 mod learner;
 mod model;
@@ -73,6 +74,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Convert(args) => commands::convert::run(&args),

@@ -1,8 +1,8 @@
 //! `boulevard predict`: labels, decision values and probabilities as CSV; the accuracy where the truth is known.
 
 use anyhow::{Context as _, Result, ensure};
-use boulevard::data::io::{Format, ReadOptions, Scan, TargetKind, read_whole, read_whole_from};
-use boulevard::data::{Dataset, Sets, Target};
+use boulevard::data::io::{Format, Missing, ReadOptions, Scan, TargetKind, read_whole, read_whole_from};
+use boulevard::data::{Dataset, Fill, Imputer, Sets, Target};
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
@@ -152,6 +152,27 @@ fn tell_dropped(dropped: &[usize], rows: usize) {
     complain(&format!("warning: {} of {total} rows have missing values and get no answer: lines {lines}", dropped.len()));
 }
 
+/// What to do about missing values: what the model remembers, unless the command says something that goes with it.
+fn missing(model: &AnyModel, args: &PredictArgs) -> Result<Missing> {
+    let (remembered, asked) = (model.imputer().map(Imputer::fill), args.read.fill());
+    if let Some(asked @ (Fill::Median | Fill::MostFrequent)) = asked {
+        ensure!(
+            remembered == Some(asked),
+            "{}: the model remembers no values for --missing {}: train it with the same flag",
+            args.model.display(),
+            if asked == Fill::Median { "median" } else { "most-frequent" }
+        );
+    }
+    if args.read.missing.is_some() || args.read.drop_missing {
+        return Ok(args.read.options(TargetKind::None).missing);
+    }
+    Ok(match remembered {
+        None => Missing::Error,
+        Some(Fill::Drop) => Missing::DropRow,
+        Some(Fill::Median | Fill::MostFrequent) => Missing::Keep,
+    })
+}
+
 /// Reads the file, with the label if it has one.
 ///
 /// Without `--label` the last column is a label exactly if the model does not need it as a feature.
@@ -163,6 +184,7 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
         _ => TargetKind::Classes,
     };
     let mut options = args.read.options(target);
+    options.missing = missing(model, args)?;
     if let Answers::Labels(names) = model.answers() {
         return read_labels(names, args, options);
     }

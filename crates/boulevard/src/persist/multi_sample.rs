@@ -12,7 +12,7 @@ use crate::check;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::permanent::MAX_SET;
-use crate::methods::multi_sample::{Consensus, MultiSample, MultiSampleModel, SetMachine};
+use crate::methods::multi_sample::{Consensus, MultiSample, MultiSampleModel, SetChoice, SetMachine};
 use crate::svm::{Calibration, FitReport, Learner, SvcModel};
 
 /// The header.
@@ -23,6 +23,9 @@ pub(super) struct MultiSampleRecord {
     classes: Vec<String>,
     machines: Vec<SetMachineRecord>,
     feature_names: Option<Vec<String>>,
+    /// Absent where the method was given, and in files of versions that left no choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<SetChoice>,
     #[serde(with = "Report")]
     report: FitReport,
 }
@@ -73,6 +76,7 @@ impl Stored for MultiSampleModel {
             classes: self.classes.clone(),
             machines: machines.collect(),
             feature_names: self.feature_names.clone(),
+            chosen: self.chosen.clone(),
             report: self.report,
         })
     }
@@ -108,6 +112,7 @@ impl Stored for MultiSampleModel {
             separation: arrays.list_f64("separation")?,
             machines,
             feature_names: record.feature_names,
+            chosen: record.chosen,
             report: record.report,
         };
         check_model(&model)?;

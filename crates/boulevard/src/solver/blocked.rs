@@ -28,6 +28,12 @@ pub(super) fn fewest_bytes(source: &dyn KernelSource) -> usize {
     source.table_bytes().div_ceil(2).saturating_add(PER_SAMPLE * source.len()).saturating_add(SMALLEST_SET_BYTES)
 }
 
+/// Bytes that a blocked fit takes where nothing limits it.
+pub(super) fn usual_bytes(source: &dyn KernelSource) -> usize {
+    let set = SETS[usize::from(source.len() >= LARGE)];
+    fewest_bytes(source) - SMALLEST_SET_BYTES + set * set * size_of::<f32>()
+}
+
 /// How the blocked loop ended.
 pub(super) struct Ended {
     pub stop: StopReason,
@@ -67,7 +73,7 @@ impl Solver<'_> {
             let route = if double { Route::Delicate } else { Route::default() };
             match verdict {
                 Verdict::Done(reason) => return ended(reason, true, route),
-                Verdict::Unchecked => return ended(StopReason::Interrupted, false, route),
+                Verdict::Unchecked | Verdict::Incomplete => return ended(StopReason::Interrupted, false, route),
                 Verdict::Exhausted => {}
             }
         }

@@ -40,11 +40,13 @@ pub enum Route {
     Revised,
     /// Blocks, then double precision: single precision could not reach the tolerance.
     Delicate,
+    /// Blocks: the rows are on many machines.
+    Shards,
 }
 
 impl Route {
     pub(super) fn is_blocks(self) -> bool {
-        matches!(self, Self::Cheap | Self::Crowded | Self::Revised | Self::Delicate)
+        matches!(self, Self::Cheap | Self::Crowded | Self::Revised | Self::Delicate | Self::Shards)
     }
 
     /// Whether there is nothing worth mentioning: small problems, and models that no dual solver made.
@@ -64,6 +66,7 @@ impl fmt::Display for Route {
             Self::Crowded => "blocks: the kernel rows do not fit the cache",
             Self::Revised => "blocks after pair steps: kernel rows were computed again and again",
             Self::Delicate => "blocks, then double precision: single precision could not reach the tolerance",
+            Self::Shards => "blocks on shards: rows stay on the machines that hold them",
         })
     }
 }
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_way_says_what_it_is() {
-        let ways = [Route::Small, Route::Indefinite, Route::Cached, Route::Cheap, Route::Crowded, Route::Revised, Route::Delicate];
+        let ways = [Route::Small, Route::Indefinite, Route::Cached, Route::Cheap, Route::Crowded, Route::Revised, Route::Delicate, Route::Shards];
         assert!(ways.iter().all(|way| way.to_string().starts_with(if way.is_blocks() { "blocks" } else { "pair steps" })));
     }
 }

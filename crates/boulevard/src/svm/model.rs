@@ -12,6 +12,7 @@ use super::machine::KernelMachine;
 use crate::data::{Categories, Dataset, Matrix, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
+use crate::picture::Picture;
 
 /// Rows to decide about, with what is known of them besides their features.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +112,17 @@ impl Answers<'_> {
     }
 }
 
+/// What one part of a model added to one decision.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Pull {
+    /// The class that positive values speak for.
+    pub class: String,
+    /// The part: a feature with its value, or a rule.
+    pub text: String,
+    /// What it added.
+    pub adds: f64,
+}
+
 /// A named fact about a model, in the order to be read.
 pub type Fact = (&'static str, String);
 
@@ -162,6 +174,16 @@ pub trait Model {
     /// The same for machines, by name.
     fn details(&self) -> Map<String, Value> {
         Map::new()
+    }
+
+    /// Pictures of what it learnt. `data` is the table it learnt from, for those that need its rows.
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(Vec::new())
+    }
+
+    /// What each readable part added to the decision about one row, for models that are sums of such parts.
+    fn pulls(&self, _x: &Matrix<'_>, _row: usize) -> Result<Vec<Pull>> {
+        Ok(Vec::new())
     }
 
     /// What the user should know about the fit.

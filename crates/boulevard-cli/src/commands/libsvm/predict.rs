@@ -45,6 +45,7 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
     files::expect_file(test)?;
     files::expect_writable(output)?;
     let mut any = load(model)?;
+    ensure!(any.imputer().is_none(), "{}: the model fills in missing values: use `boulevard predict`", model.display());
     ensure!(any.scaler().is_none(), "{}: the model scales its columns: use `boulevard predict`", model.display());
     let data = read(test, &machine(&any)?.kernel)?;
     if any.features() < data.x.columns() {

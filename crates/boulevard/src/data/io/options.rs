@@ -39,6 +39,8 @@ pub struct ReadOptions {
     /// most: work and memory grow with the columns, and one mistyped index must not ask for gigabytes. A row that goes beyond is a
     /// mistake in the file.
     pub max_features: Option<usize>,
+    /// Whether values of dense tables are kept in single precision: half the memory, seven digits. Files of single precision are anyway.
+    pub single: bool,
     /// What to do about missing values.
     pub missing: Missing,
 }
@@ -55,6 +57,8 @@ pub enum Format {
     Arff,
     /// Apache Parquet, flat columns (needs the cargo feature `parquet`).
     Parquet,
+    /// NumPy's files: one array of rows and columns. Read only.
+    Npy,
 }
 
 /// Columns that every LIBSVM file may have.
@@ -80,6 +84,7 @@ impl Format {
             Some("csv" | "tsv") => Some(Self::Csv),
             Some("arff") => Some(Self::Arff),
             Some("parquet") => Some(Self::Parquet),
+            Some("npy") => Some(Self::Npy),
             _ => None,
         }
     }
@@ -120,6 +125,9 @@ pub enum Missing {
     Error,
     /// Leave the row out.
     DropRow,
+    /// Keep a missing number of a feature column as `NaN`, for an [`Imputer`](crate::data::Imputer); refuse every other (labels, weights, text
+    /// that is one-hot encoded, LIBSVM files).
+    Keep,
 }
 
 /// The extension in lower case, `.gz` stripped.
