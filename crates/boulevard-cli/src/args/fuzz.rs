@@ -22,8 +22,29 @@ const SEEDS: [&str; 10] = [
 ];
 
 const WORDS: [&[u8]; 24] = [
-    b" --c ", b" --nu ", b" --gamma ", b" --kernel ", b" --method ", b"linear", b"pareto", b"induce", b"gather", b"one-class", b" --calibrate ",
-    b" --class-weight ", b"balanced", b" --kernels ", b"poly:", b"rbf:gamma=", b" --max-time ", b" --folds ", b" -- ", b"=", b",", b" ''", b"\xff",
+    b" --c ",
+    b" --nu ",
+    b" --gamma ",
+    b" --kernel ",
+    b" --method ",
+    b"linear",
+    b"pareto",
+    b"induce",
+    b"gather",
+    b"one-class",
+    b" --calibrate ",
+    b" --class-weight ",
+    b"balanced",
+    b" --kernels ",
+    b"poly:",
+    b"rbf:gamma=",
+    b" --max-time ",
+    b" --folds ",
+    b" -- ",
+    b"=",
+    b",",
+    b" ''",
+    b"\xff",
     b" --help",
 ];
 

@@ -83,7 +83,11 @@ fn one_class_learning_took_a_label_of_numbers_as_a_feature_without_a_word() {
     place.write("coded.csv", &coded);
     let run = place.run("train coded.csv --method one-class");
     assert_eq!(run.code, 0);
-    assert!(run.err.contains("hint: the last column `species` is taken as a feature") && run.err.contains("--label species"), "{}", run.err);
+    assert!(
+        run.err.contains("hint: the last column `species` is taken as a feature") && run.err.contains("--label species"),
+        "{}",
+        run.err
+    );
     assert!(!place.run("train coded.csv --method one-class --label species").err.contains("is taken as a feature"));
     // A column of measurements is no label.
     assert!(!place.run("train prices.csv --method one-class").err.contains("is taken as a feature"));

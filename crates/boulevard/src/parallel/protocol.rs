@@ -26,17 +26,26 @@ enum Caller {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Helper {
     /// Says that it sleeps, having seen this round.
-    Rest { round: u8 },
+    Rest {
+        round: u8,
+    },
     /// Looks once more before it parks.
-    Look { round: u8 },
+    Look {
+        round: u8,
+    },
     Parked,
     /// Says that it is awake.
     Rise,
     /// Reads the ticket.
     Read,
     /// Tries to take what it read.
-    Claim { seen: (u8, u8) },
-    Work { round: u8, part: u8 },
+    Claim {
+        seen: (u8, u8),
+    },
+    Work {
+        round: u8,
+        part: u8,
+    },
     Finish,
     Gone,
 }

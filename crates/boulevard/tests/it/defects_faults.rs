@@ -26,11 +26,9 @@ impl Read for Failing<'_> {
 #[test]
 fn a_reader_that_fails_in_the_middle_is_an_error_that_says_so() {
     let arff = "@relation r\n@attribute a real\n@attribute y {p,q}\n@data\n1,p\n2,q\n3,p\n";
-    for (text, format) in [
-        ("1 1:1 2:2\n-1 1:2\n1 3:1\n", Format::Libsvm),
-        ("a,b,label\n1,2,x\n3,4,y\n5,6,x\n", Format::Csv),
-        (arff, Format::Arff),
-    ] {
+    for (text, format) in
+        [("1 1:1 2:2\n-1 1:2\n1 3:1\n", Format::Libsvm), ("a,b,label\n1,2,x\n3,4,y\n5,6,x\n", Format::Csv), (arff, Format::Arff)]
+    {
         for one_hot in [false, true] {
             for end in 0..text.len() {
                 let options = ReadOptions { format: Some(format), one_hot, ..ReadOptions::default() };

@@ -167,8 +167,8 @@ impl Block {
                 to[groups] = 1.0;
             }
         };
-        let mut matrix =
-            weighted_gram(omega.len(), size, |i| omega[i], fetch, &problem.context.with_threads(threads)).unwrap_or_else(|_| vec![0.0; size * size]);
+        let mut matrix = weighted_gram(omega.len(), size, |i| omega[i], fetch, &problem.context.with_threads(threads))
+            .unwrap_or_else(|_| vec![0.0; size * size]);
         let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
         for (row, left) in matrix.chunks_exact_mut(size).zip(roots.iter().chain(&[1.0])) {
             row.iter_mut().zip(roots.iter().chain(&[1.0])).for_each(|(value, right)| *value *= left * right);
