@@ -357,5 +357,11 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
             split.train.push(train);
         }
     }
-    Some(splits)
+    // Labels that go together may share a fold: every task must still have both sides to learn from.
+    let both = |split: &TaskSplit, target: &super::problem::tasks::TaskTarget| {
+        let side = |side: bool| split.train[target.table].iter().any(|&row| (target.y[row] > 0.0) == side);
+        side(true) && side(false)
+    };
+    let sound = !classify || least_of_side == 0 || splits.iter().all(|split| tasks.targets.iter().all(|target| both(split, target)));
+    sound.then_some(splits)
 }
