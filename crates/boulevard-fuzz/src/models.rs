@@ -6,7 +6,14 @@ use boulevard::persist::{AnyModel, libsvm_text};
 use boulevard::prelude::*;
 
 fn classes(rows: usize, count: usize) -> Dataset<'static> {
-    let shape = generate::Clusters { classes: count, columns: 3, informative: 2, redundant: 1, clusters_per_class: 1, ..generate::Clusters::default() };
+    let shape = generate::Clusters {
+        classes: count,
+        columns: 3,
+        informative: 2,
+        redundant: 1,
+        clusters_per_class: 1,
+        ..generate::Clusters::default()
+    };
     generate::classification(rows, 2, &shape).expect("the shape is ours")
 }
 

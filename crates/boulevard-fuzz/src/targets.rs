@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use boulevard::data::io::{Format, Missing, PrecomputedUse, ReadOptions, Scan, TargetKind, read_precomputed_from, read_whole_from, scan_from};
+use boulevard::data::io::{
+    Format, Missing, PrecomputedUse, ReadOptions, Scan, TargetKind, read_precomputed_from, read_whole_from, scan_from,
+};
 use boulevard::data::{Dataset, RangeFile};
 use boulevard::persist::{AnyModel, libsvm_text};
 
@@ -59,11 +61,45 @@ pub struct Target {
 pub fn all() -> Vec<Target> {
     const LIBSVM: &[&[u8]] = &[b"1:", b":", b"qid:1 ", b"cost:2 ", b"0:1 ", b"#", b",", b"\n", b"+1 ", b"1:nan", b"-1:1", b"\r\n"];
     const CSV: &[&[u8]] = &[b",", b"\"", b"\"\"", b";", b"\t", b"\n", b"\r\n", b"?", b"NA", b"label", b"\xef\xbb\xbf", b"\0", b"nan,"];
-    const ARFF: &[&[u8]] =
-        &[b"@attribute ", b"@data\n", b"@relation ", b"{", b"}", b"{0 1}", b"'", b"%", b"?", b" real\n", b" {a,b}\n", b"-C -1", b"\\'", b"date", b"string"];
+    const ARFF: &[&[u8]] = &[
+        b"@attribute ",
+        b"@data\n",
+        b"@relation ",
+        b"{",
+        b"}",
+        b"{0 1}",
+        b"'",
+        b"%",
+        b"?",
+        b" real\n",
+        b" {a,b}\n",
+        b"-C -1",
+        b"\\'",
+        b"date",
+        b"string",
+    ];
     const MODEL: &[&[u8]] = &[
-        b"svm_type ", b"kernel_type ", b"nr_class ", b"total_sv ", b"rho ", b"label ", b"nr_sv ", b"SV\n", b"gamma ", b"degree ", b"coef0 ",
-        b"probA ", b"probB ", b"prob_density_marks ", b"precomputed", b"one_class", b"nu_svr", b"epsilon_svr", b"c_svc", b"polynomial", b"0:1 ",
+        b"svm_type ",
+        b"kernel_type ",
+        b"nr_class ",
+        b"total_sv ",
+        b"rho ",
+        b"label ",
+        b"nr_sv ",
+        b"SV\n",
+        b"gamma ",
+        b"degree ",
+        b"coef0 ",
+        b"probA ",
+        b"probB ",
+        b"prob_density_marks ",
+        b"precomputed",
+        b"one_class",
+        b"nu_svr",
+        b"epsilon_svr",
+        b"c_svc",
+        b"polynomial",
+        b"0:1 ",
     ];
     const RANGE: &[&[u8]] = &[b"x\n", b"y\n", b"-1 1\n", b"#features ", b"1 0 1\n", b" ", b"\n", b"nan", b"inf"];
     const NATIVE: &[&[u8]] = &[b"\"", b"{", b"}", b"[", b"]", b"null", b"\"data_offsets\":[0,8]", b"\"F64\"", b"\"shape\":[1]"];

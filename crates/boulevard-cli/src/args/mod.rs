@@ -15,8 +15,8 @@ pub use kernel::kernel_word;
 pub use learner::{LearnerArgs, MethodName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{
-    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, ExploreArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,
-    ReproduceArgs, ScaleArgs, TrainArgs, TuneArgs,
+    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, ExploreArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat,
+    PredictArgs, ReproduceArgs, ScaleArgs, TrainArgs, TuneArgs,
 };
 
 use clap::{Parser, Subcommand};

@@ -38,8 +38,8 @@ pub fn release_memory() -> usize {
 #[cfg(test)]
 mod tests;
 
-pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
 pub(crate) use blocks::shards::ShardedSolver;
+pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
 pub use doubled::DoubledKernel;
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;

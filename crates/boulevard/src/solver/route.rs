@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn every_way_says_what_it_is() {
-        let ways = [Route::Small, Route::Indefinite, Route::Cached, Route::Cheap, Route::Crowded, Route::Revised, Route::Delicate, Route::Shards];
+        let ways =
+            [Route::Small, Route::Indefinite, Route::Cached, Route::Cheap, Route::Crowded, Route::Revised, Route::Delicate, Route::Shards];
         assert!(ways.iter().all(|way| way.to_string().starts_with(if way.is_blocks() { "blocks" } else { "pair steps" })));
     }
 }

@@ -84,8 +84,13 @@ impl Header {
             return Err("is stored column by column; save `numpy.ascontiguousarray(array)` instead".to_owned());
         }
         let shape = entry(text, "shape").ok_or_else(|| missing("shape"))?;
-        let sizes: Option<Vec<usize>> =
-            shape.trim_matches(['(', ')']).split(',').map(str::trim).filter(|size| !size.is_empty()).map(|size| size.parse().ok()).collect();
+        let sizes: Option<Vec<usize>> = shape
+            .trim_matches(['(', ')'])
+            .split(',')
+            .map(str::trim)
+            .filter(|size| !size.is_empty())
+            .map(|size| size.parse().ok())
+            .collect();
         match sizes.as_deref() {
             Some(&[rows, columns]) => Ok(Self { number, rows, columns }),
             _ => Err(format!("has the shape {shape}; a table has two dimensions, rows and columns")),

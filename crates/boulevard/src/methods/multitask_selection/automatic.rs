@@ -254,8 +254,7 @@ impl MultiTaskSelection {
         let total = total_weight(tasks);
         let errors: Vec<f64> = pooled.iter().map(|losses| losses.iter().sum::<f64>() / total).collect();
         let best = errors.iter().enumerate().fold(0, |best, (i, e)| if *e < errors[best] - 1e-12 { i } else { best });
-        let uncertainty =
-            |i: usize| pooled[i].iter().zip(&pooled[best]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / total;
+        let uncertainty = |i: usize| pooled[i].iter().zip(&pooled[best]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / total;
         let per = 1 + 2 * sizes.len();
         for i in 0..errors.len() {
             let set = (i % per).checked_sub(1);
@@ -336,15 +335,17 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
         let mut keys: Vec<(Vec<bool>, u64, u64, usize)> = (0..table.rows())
             .map(|row| {
                 let pattern = of_table.iter().filter(|_| classify).map(|&m| tasks.targets[m].y[row] > 0.0).collect();
-                let number = of_table.iter().filter(|_| !classify).fold(0u64, |key, &m| key.rotate_left(7) ^ tasks.targets[m].y[row].to_bits());
+                let number =
+                    of_table.iter().filter(|_| !classify).fold(0u64, |key, &m| key.rotate_left(7) ^ tasks.targets[m].y[row].to_bits());
                 (pattern, content_key(table, row, seed), number, row)
             })
             .collect();
         keys.sort_unstable();
-        let groups: Vec<&[(Vec<bool>, u64, u64, usize)]> =
-            keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
+        let groups: Vec<&[(Vec<bool>, u64, u64, usize)]> = keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
         // Every side of every task must be left in every fold's rest.
-        let few = |m: &usize| [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side);
+        let few = |m: &usize| {
+            [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side)
+        };
         if groups.len() < least.max(FOLDS) || (classify && of_table.iter().any(few)) {
             return None;
         }

@@ -74,9 +74,7 @@ impl FeatureInduction {
         match self.max_rules {
             RuleLimit::Unlimited => false,
             RuleLimit::AtMost(_) | RuleLimit::Exactly(_) => true,
-            RuleLimit::Auto => {
-                self.preset.is_none() && self.n_induced == Amount::Auto && self.kernel == crate::kernel::Kernel::Linear
-            }
+            RuleLimit::Auto => self.preset.is_none() && self.n_induced == Amount::Auto && self.kernel == crate::kernel::Kernel::Linear,
         }
     }
 
@@ -215,7 +213,10 @@ fn decide(settings: &FeatureInduction, table: &TrainingTable, held: &Held) -> (u
         (_, RuleLimit::Exactly(count)) => (count, plain(count, format!("{count} rules were asked for")), None),
         (Held::Stopped, _) => (0, plain(0, "stopped before held-out rows had been judged".into()), None),
         (Held::TooFew, RuleLimit::AtMost(count)) => {
-            let reason = format!("{} rows are too few, or a class has too few different ones, to hold some out: all rules that were asked for", table.rows());
+            let reason = format!(
+                "{} rows are too few, or a class has too few different ones, to hold some out: all rules that were asked for",
+                table.rows()
+            );
             (count, plain(count, reason), None)
         }
         (Held::TooFew, _) => {

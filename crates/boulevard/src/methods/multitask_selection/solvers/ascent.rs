@@ -196,7 +196,18 @@ fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], tur
     for pass in 0..=PASSES {
         let kept = f64::dispatch(
             table.isa(),
-            Pass { problem, y: &problem.tasks[m].y, weights: &problem.tasks[m].weights, x, stride, on, curvature: &curvature, variance, state, order: &order },
+            Pass {
+                problem,
+                y: &problem.tasks[m].y,
+                weights: &problem.tasks[m].weights,
+                x,
+                stride,
+                on,
+                curvature: &curvature,
+                variance,
+                state,
+                order: &order,
+            },
         );
         if pass == 0 {
             order = kept;
