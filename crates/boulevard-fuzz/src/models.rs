@@ -68,3 +68,18 @@ pub fn libsvm_files() -> Vec<Vec<u8>> {
     let texts = all().into_iter().flat_map(|model| [libsvm_text::to_text(&model, &labels), libsvm_text::to_text(&model, &two)]);
     texts.flatten().map(String::into_bytes).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_model_is_there() {
+        let models = all();
+        let missing: Vec<_> = AnyModel::KINDS.iter().filter(|kind| !models.iter().any(|model| model.kind() == **kind)).collect();
+        assert!(missing.is_empty(), "no sample of {missing:?}");
+        for model in &models {
+            assert!(crate::judge::answers(model), "{} answers", model.kind());
+        }
+    }
+}

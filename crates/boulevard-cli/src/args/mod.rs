@@ -2,6 +2,8 @@
 
 mod boost;
 mod data;
+#[cfg(test)]
+mod fuzz;
 mod gather;
 mod induce;
 mod kernel;
