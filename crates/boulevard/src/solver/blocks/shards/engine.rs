@@ -139,7 +139,8 @@ impl BlockEngine for Shards<'_, '_> {
     fn load(&mut self, state: &Load<'_>) -> Outcome<()> {
         (self.status, self.kink, self.narrow) = (state.status.to_vec(), state.kink, false);
         let gradient = if state.gradient == self.linear { None } else { Some(state.gradient) };
-        self.all(&QUIET, |engine, shard| Ok(engine.problem(shard, gradient, false)))?;
+        // Nobody can stop what has not begun.
+        self.ask(|engine, shard| Ok(engine.problem(shard, gradient, false)))?;
         Ok(())
     }
 
@@ -272,7 +273,7 @@ impl BlockEngine for Shards<'_, '_> {
         while !(0..self.cluster.shards()).all(|shard| self.cluster.is_alive(shard)) {
             if self.cluster.is_hopeless() {
                 if self.cluster.living().is_empty() {
-                    return Err(super::cluster::lost(&[false]).into());
+                    return Err(self.cluster.lost().into());
                 }
                 return Ok(false);
             }
