@@ -3,6 +3,7 @@
 // can be static. Slow, exact in its logic, and blind to races between blocks and to the weak order of memory.
 
 #pragma once
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cmath>
@@ -37,8 +38,11 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 
 namespace emulate {
 
+// A fiber is entered once by its context, then by jumps: those leave the signals alone and take no calls of the system.
 struct Fiber {
     ucontext_t context;
+    jmp_buf jump;
+    bool begun = false;
     std::vector<char> stack;
     bool done = false;
 };
@@ -50,7 +54,7 @@ struct Barrier {
 inline std::vector<Fiber> fibers;
 inline std::vector<Barrier> warps;
 inline Barrier block;
-inline ucontext_t scheduler;
+inline jmp_buf back;
 inline unsigned current = 0;
 inline std::vector<uint64_t> exchange;
 inline std::vector<unsigned char> shared_bytes;
@@ -60,7 +64,7 @@ inline unsigned char *shared() { return (unsigned char *)(((uintptr_t)shared_byt
 
 inline void pause() {
     unsigned self = current;
-    swapcontext(&fibers[self].context, &scheduler);
+    if (!_setjmp(fibers[self].jump)) _longjmp(back, 1);
     current = self;
     threadIdx.x = self;
 }
@@ -84,7 +88,14 @@ inline void fiber_main() {
             b->waiting = 0;
             b->opened++;
         }
-    swapcontext(&fibers[current].context, &scheduler);
+    _longjmp(back, 1);
+}
+
+inline void enter(Fiber &fiber) {
+    if (_setjmp(back)) return;
+    if (fiber.begun) _longjmp(fiber.jump, 1);
+    fiber.begun = true;
+    setcontext(&fiber.context);
 }
 
 // kernel<<<(gx, gy), threads, bytes>>>: `call` calls the kernel with its arguments.
@@ -103,7 +114,7 @@ inline void launch(unsigned gx, unsigned gy, unsigned threads, size_t bytes, std
             for (unsigned t = 0; t < threads; t++) warps[t / 32].members++;
             for (unsigned t = 0; t < threads; t++) {
                 Fiber &fiber = fibers[t];
-                fiber.done = false;
+                fiber.done = fiber.begun = false;
                 fiber.stack.resize(1 << 16);
                 getcontext(&fiber.context);
                 fiber.context.uc_stack.ss_sp = fiber.stack.data();
@@ -118,7 +129,7 @@ inline void launch(unsigned gx, unsigned gy, unsigned threads, size_t bytes, std
                         running = true;
                         current = t;
                         threadIdx = {t, 0, 0};
-                        swapcontext(&scheduler, &fibers[t].context);
+                        enter(fibers[t]);
                     }
             }
         }

@@ -43,7 +43,7 @@ __device__ void tile(const T *rows, const u32 *row_ids, const double *row_norms,
                 right[k][r] = b;
             }
             __syncthreads();
-#pragma unroll
+#pragma unroll 4
             for (int k = 0; k < CHUNK; k++) {
                 T a[4], b[4];
 #pragma unroll

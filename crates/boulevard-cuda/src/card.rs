@@ -19,6 +19,19 @@ const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
 const SHARED_BYTES: i32 = 97;
 
+/// Blocks up to this size are kept when they are given back, and so many bytes of them: asking the driver takes longer than most kernels.
+const KEPT_BLOCK: usize = 64 << 20;
+const KEPT_BYTES: usize = 1 << 30;
+
+/// Blocks of memory that nobody uses, by size.
+///
+/// All work is in one stream, so that whoever gets a block comes after whoever had it.
+#[derive(Default)]
+struct Pool {
+    blocks: HashMap<usize, Vec<Address>>,
+    bytes: usize,
+}
+
 /// A card whose kernels are loaded. Opened once per process and number, then shared.
 pub struct Card {
     driver: &'static Driver,
@@ -26,6 +39,7 @@ pub struct Card {
     module: Handle,
     signatures: HashMap<&'static str, Vec<usize>>,
     functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
+    pool: Mutex<Pool>,
     name: String,
     capability: (i32, i32),
     processors: usize,
@@ -79,6 +93,7 @@ impl Card {
             module,
             signatures: signatures(text),
             functions: Mutex::default(),
+            pool: Mutex::default(),
             name,
             capability,
             processors: facts[2].max(1) as usize,
@@ -132,8 +147,35 @@ impl Card {
 
     /// Memory for `length` numbers, of unknown content.
     pub fn allocate<T: Plain>(self: &Arc<Self>, length: usize) -> Result<Buffer<T>, CudaError> {
-        let address = self.driver.allocate((length * size_of::<T>()).max(256))?;
-        Ok(Buffer { card: self.clone(), address, length, kind: PhantomData })
+        let bytes = length.saturating_mul(size_of::<T>()).max(256);
+        let bytes = if bytes <= KEPT_BLOCK { bytes.next_power_of_two() } else { bytes };
+        Ok(Buffer { card: self.clone(), address: self.take(bytes)?, bytes, length, kind: PhantomData })
+    }
+
+    fn take(&self, bytes: usize) -> Result<Address, CudaError> {
+        let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(address) = pool.blocks.get_mut(&bytes).and_then(Vec::pop) {
+            pool.bytes -= bytes;
+            return Ok(address);
+        }
+        match self.driver.allocate(bytes) {
+            Err(CudaError::Memory { .. }) if pool.bytes > 0 => {
+                pool.blocks.drain().flat_map(|(_, blocks)| blocks).for_each(|address| self.driver.free(address));
+                pool.bytes = 0;
+                self.driver.allocate(bytes)
+            }
+            other => other,
+        }
+    }
+
+    fn give_back(&self, address: Address, bytes: usize) {
+        let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if bytes <= KEPT_BLOCK && pool.bytes + bytes <= KEPT_BYTES {
+            pool.bytes += bytes;
+            pool.blocks.entry(bytes).or_default().push(address);
+        } else {
+            self.driver.free(address);
+        }
     }
 
     /// Memory with these numbers.
@@ -165,6 +207,7 @@ impl Card {
 pub struct Buffer<T: Plain> {
     card: Arc<Card>,
     address: Address,
+    bytes: usize,
     length: usize,
     kind: PhantomData<T>,
 }
@@ -173,7 +216,7 @@ impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
         // A child of a fork owns nothing on the card.
         if self.card.enter().is_ok() {
-            self.card.driver.free(self.address);
+            self.card.give_back(self.address, self.bytes);
         }
     }
 }

@@ -157,9 +157,8 @@ impl Driver {
     pub(crate) fn load(&self, text: &str) -> Result<Handle, CudaError> {
         let (text, mut module) = (CString::new(text).unwrap_or_default(), std::ptr::null_mut());
         // SAFETY: the text ends with zero and lives through the call; no options are given.
-        let code = unsafe {
-            (self.functions.module_load)(&mut module, text.as_ptr().cast(), 0, std::ptr::null_mut(), std::ptr::null_mut())
-        };
+        let code =
+            unsafe { (self.functions.module_load)(&mut module, text.as_ptr().cast(), 0, std::ptr::null_mut(), std::ptr::null_mut()) };
         match self.check("cuModuleLoadDataEx", code) {
             Err(error) if TEXT_REFUSED.contains(&code) => Err(CudaError::OldDriver { message: error.to_string() }),
             other => other.map(|()| Handle(module)),
@@ -234,7 +233,14 @@ impl Driver {
     }
 
     /// Starts a kernel. `arguments` are the bytes of its parameters, whose sizes the caller has compared with the kernel's text.
-    pub(crate) fn launch(&self, function: Handle, grid: (u32, u32), threads: u32, shared: usize, arguments: &mut [Vec<u8>]) -> Result<(), CudaError> {
+    pub(crate) fn launch(
+        &self,
+        function: Handle,
+        grid: (u32, u32),
+        threads: u32,
+        shared: usize,
+        arguments: &mut [Vec<u8>],
+    ) -> Result<(), CudaError> {
         let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
         // SAFETY: every pointer is to as many bytes as the kernel reads there (sizes are checked against its text), and they live through
         // the call, which copies them.

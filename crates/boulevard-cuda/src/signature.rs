@@ -32,7 +32,8 @@ mod tests {
 
     #[test]
     fn sizes_are_read_from_the_text() {
-        let text = ".visible .entry first(\n.param .u64 a_0,\n.param .u32 a_1,\n.param .align 8 .b8 a_2[32]\n)\n{ }\n.visible .entry last()\n{ }";
+        let text =
+            ".visible .entry first(\n.param .u64 a_0,\n.param .u32 a_1,\n.param .align 8 .b8 a_2[32]\n)\n{ }\n.visible .entry last()\n{ }";
         let found = signatures(text);
         assert_eq!(found["first"], [8, 4, 32]);
         assert!(found["last"].is_empty());

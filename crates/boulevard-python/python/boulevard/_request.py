@@ -42,4 +42,6 @@ class Limits(NamedTuple):
     time: float | None = None
     #: Bytes.
     memory: int | None = None
+    #: Where kernel machines are fitted.
+    device: str = "auto"
     progress: Progress | None = None

@@ -9,6 +9,7 @@ __all__ = [
     "BoulevardError",
     "ConvergenceWarning",
     "DataError",
+    "DeviceError",
     "FileFormatError",
     "InternalError",
     "MemoryLimitError",
@@ -68,6 +69,10 @@ class FileFormatError(BoulevardError, ValueError):
 
 class MemoryLimitError(BoulevardError, MemoryError):
     """``memory_limit`` does not hold even the smallest working set."""
+
+
+class DeviceError(BoulevardError, RuntimeError):
+    """The device that was asked for cannot be used."""
 
 
 class InternalError(BoulevardError, RuntimeError):

@@ -38,13 +38,15 @@ pub enum Route {
     Crowded,
     /// Blocks after pair steps: kernel rows had to be computed again and again.
     Revised,
+    /// Blocks on a graphics card.
+    Card,
     /// Blocks, then double precision: single precision could not reach the tolerance.
     Delicate,
 }
 
 impl Route {
     pub(super) fn is_blocks(self) -> bool {
-        matches!(self, Self::Cheap | Self::Crowded | Self::Revised | Self::Delicate)
+        matches!(self, Self::Cheap | Self::Crowded | Self::Revised | Self::Card | Self::Delicate)
     }
 
     /// Whether there is nothing worth mentioning: small problems, and models that no dual solver made.
@@ -63,6 +65,7 @@ impl fmt::Display for Route {
             Self::Cheap => "blocks: with so few features kernel values are cheaper to compute than to keep",
             Self::Crowded => "blocks: the kernel rows do not fit the cache",
             Self::Revised => "blocks after pair steps: kernel rows were computed again and again",
+            Self::Card => "blocks on the graphics card",
             Self::Delicate => "blocks, then double precision: single precision could not reach the tolerance",
         })
     }
@@ -155,7 +158,8 @@ mod tests {
 
     #[test]
     fn every_way_says_what_it_is() {
-        let ways = [Route::Small, Route::Indefinite, Route::Cached, Route::Cheap, Route::Crowded, Route::Revised, Route::Delicate];
+        let ways =
+            [Route::Small, Route::Indefinite, Route::Cached, Route::Cheap, Route::Crowded, Route::Revised, Route::Card, Route::Delicate];
         assert!(ways.iter().all(|way| way.to_string().starts_with(if way.is_blocks() { "blocks" } else { "pair steps" })));
     }
 }

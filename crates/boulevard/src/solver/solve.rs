@@ -1,6 +1,7 @@
 //! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
 
 use super::blocked;
+use super::blocks::{Choice, choose_card};
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::memory::free_memory;
@@ -9,7 +10,9 @@ use super::route::{self, Route};
 use super::single;
 use super::smo::{Budget, Engine};
 use super::source::KernelSource;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+
+use boulevard_cuda::Card;
 
 use crate::error::{Error, Result};
 use crate::kernel::{self, weigh_watched};
@@ -36,6 +39,8 @@ pub struct Solver<'a> {
     shared: bool,
     /// Bytes for a set's kernel matrix.
     pub(super) set_bytes: usize,
+    /// The card that blocks run on, if one does.
+    pub(super) card: Option<Arc<Card>>,
     pub(super) single: Option<Engine<'a, f32>>,
     pub(super) double: Option<Engine<'a, f64>>,
 }
@@ -48,6 +53,14 @@ impl<'a> Solver<'a> {
         let mut cache = cache.unwrap_or_else(|| automatic_cache(n, 1));
         let mut set_bytes = usize::MAX;
         let blocks = route::may_block(source);
+        let card = match choose_card(source, blocks, context)? {
+            Choice::Card(card) => Some(card),
+            Choice::Processor => None,
+            Choice::Refused(reason) => {
+                tell(context, &format!("{reason}; using the processor"));
+                None
+            }
+        };
         let needed = blocked::fewest_bytes(source);
         if blocks && let Some(allowed) = context.memory.map_or_else(free_memory, Some) {
             if allowed < needed {
@@ -77,7 +90,7 @@ impl<'a> Solver<'a> {
             context.threads.min(parallel::free_cores((1 + n / 1000).min(5) + (n / 4000).min(15)))
         };
         let (diagonal, crew) = (source.diagonal()?, Crew::new(threads));
-        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, single: None, double: None })
+        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, card, single: None, double: None })
     }
 
     /// Many problems will be solved on the same samples: kernel rows that fit the cache are worth keeping.
@@ -112,7 +125,10 @@ impl<'a> Solver<'a> {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
-        let mut route = route::choose(self.source, problem, self.cache, self.shared);
+        let mut route = match route::choose(self.source, problem, self.cache, self.shared) {
+            Route::Small | Route::Cached | Route::Cheap | Route::Crowded if self.card.is_some() => Route::Card,
+            route => route,
+        };
         // Whoever follows the fit hears which way it goes.
         let stage = route.to_string();
         let way = Progress { stage: &stage, done: 0, total: None, violation: None, tolerance: None };
@@ -240,6 +256,11 @@ impl<'a> Solver<'a> {
         }
         Ok(reason)
     }
+}
+
+/// Lets whoever watches know of something that changes the way, not the result.
+pub(super) fn tell(context: &Context<'_>, what: &str) {
+    let _ = context.check(&Progress { stage: what, done: 0, total: None, violation: None, tolerance: None });
 }
 
 /// What a fit of `n` samples can use for kernel rows, within a quarter of the free memory.

@@ -98,7 +98,7 @@ def tune_sets(
         "seed": seed_of(random_state),
     }
     data = Data(work._table(table), classes, class_names(work.classes_), groups=codes)
-    limits = Limits(count_threads(n_jobs), max_time, work.memory_limit)
+    limits = Limits(count_threads(n_jobs), max_time, work.memory_limit, work.device)
     found = _core.search_sets(json.dumps(parameters), json.dumps(search), data, limits)
     errors, c = np.array(found["error"]), np.array(found["C"])
     width = np.array([np.nan if value is None else value for value in found["gamma"]])

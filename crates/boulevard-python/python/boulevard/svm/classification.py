@@ -188,6 +188,7 @@ class SVC(KernelClassifier):
     {solver}
     {classifier}
     {probability}
+    {device}
     {shared}
 
     Attributes
@@ -237,6 +238,7 @@ class SVC(KernelClassifier):
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.C = C
@@ -257,6 +259,7 @@ class SVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def _penalty(self) -> Parts:
@@ -286,6 +289,7 @@ class NuSVC(KernelClassifier):
     {solver}
     {classifier}
     {probability}
+    {device}
     {shared}
 
     Attributes
@@ -332,6 +336,7 @@ class NuSVC(KernelClassifier):
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.nu = nu
@@ -352,6 +357,7 @@ class NuSVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def _penalty(self) -> Parts:

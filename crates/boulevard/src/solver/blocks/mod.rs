@@ -11,8 +11,9 @@
 //! problem of [`super::DualProblem`]; for kernels that are not positive semi-definite a set's solution may run to corners that the others
 //! undo, and pair steps stay in charge.
 //!
-//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory.
+//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory, [`CardBlocks`] on a graphics card.
 
+mod card;
 mod cpu;
 mod engine;
 mod finish;
@@ -25,6 +26,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+pub(super) use card::{CardBlocks, Choice, choose as choose_card};
 pub(super) use cpu::CpuBlocks;
 pub(super) use finish::Verdict;
 pub(super) use run::Plan;

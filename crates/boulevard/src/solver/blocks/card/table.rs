@@ -71,7 +71,7 @@ impl CardTable {
         let mut exact = card.allocate::<f64>(rows * columns)?;
         upload(&mut exact, view)?;
         let largest = center(&card, &mut exact, rows, columns, kernel.centered)?;
-        let mut norms = card.allocate::<f64>(rows)?;
+        let norms = card.allocate::<f64>(rows)?;
         let way = choose(&card, &kernel, columns);
         let width = match way {
             Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
@@ -82,11 +82,10 @@ impl CardTable {
         let mut formula = kernel.tensor.unwrap_or(kernel.single.formula);
         let all = if width > 0 {
             formula.factor /= scale * scale;
-            let (mut high, mut low) = (card.allocate::<u16>(rows * width)?, card.allocate::<u16>(rows * width)?);
-            let mut norms32 = card.allocate::<f32>(rows)?;
+            let (high, low) = (card.allocate::<u16>(rows * width)?, card.allocate::<u16>(rows * width)?);
+            let norms32 = card.allocate::<f32>(rows)?;
             let launch = card.launch("split_rows").items(rows * 32).buffer(&exact).count(rows).count(columns).count(width).number(scale);
             launch.buffer(&high).buffer(&low).buffer(&norms).buffer(&norms32).run()?;
-            let _ = (&mut high, &mut low, &mut norms32, &mut norms);
             Packed::Halves { high, low, norms: norms32 }
         } else {
             let single = card.allocate::<f32>(rows * columns)?;
@@ -114,7 +113,13 @@ impl CardTable {
     }
 
     /// Rows by their numbers, padded with zeros to `padded` of them.
-    pub(super) fn gather(&self, ids: &Buffer<u32>, count: usize, padded: usize, weights: Option<(&Buffer<f64>, &Buffer<f32>)>) -> Result<Packed, CudaError> {
+    pub(super) fn gather(
+        &self,
+        ids: &Buffer<u32>,
+        count: usize,
+        padded: usize,
+        weights: Option<(&Buffer<f64>, &Buffer<f32>)>,
+    ) -> Result<Packed, CudaError> {
         let (card, width) = (&self.card, self.width());
         match &self.all {
             Packed::Halves { high, low, norms } => {
@@ -165,7 +170,11 @@ impl CardTable {
         let grid = (count.div_ceil(tile_rows), splits);
         let launch = |kernel| self.card.launch(kernel).grid(grid.0, grid.1);
         match (rows, &columns.packed, &columns.weights32) {
-            (Packed::Halves { high, low, norms }, Packed::Halves { high: column_high, low: column_low, norms: column_norms }, Some(weights)) => {
+            (
+                Packed::Halves { high, low, norms },
+                Packed::Halves { high: column_high, low: column_low, norms: column_norms },
+                Some(weights),
+            ) => {
                 let (kernel, threads, shared, wide) = match self.way {
                     Way::Narrow { kernel, shared, .. } => (kernel, 128, shared, None),
                     Way::Wide { kernel, width } => (kernel, 256, WIDE_SHARED, Some(width)),
@@ -188,11 +197,19 @@ impl CardTable {
     }
 
     /// The same in double precision for the rows with these numbers.
-    pub(super) fn weigh_exactly(&self, ids: &Buffer<u32>, from: usize, count: usize, support: &ExactColumns, sums: &mut Sums) -> Result<usize, CudaError> {
+    pub(super) fn weigh_exactly(
+        &self,
+        ids: &Buffer<u32>,
+        from: usize,
+        count: usize,
+        support: &ExactColumns,
+        sums: &mut Sums,
+    ) -> Result<usize, CudaError> {
         let plain = &self.kernel.double;
         let splits = sums.splits(&self.card, count, PLAIN_TILE.0, support.count.div_ceil(PLAIN_TILE.1))?;
         let launch = self.card.launch(plain.weigh).grid(count.div_ceil(PLAIN_TILE.0), splits);
-        let launch = launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count).buffer(&support.rows).buffer(&support.norms);
+        let launch =
+            launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count).buffer(&support.rows).buffer(&support.norms);
         let launch = launch.buffer(&support.weights).count(support.count).count(self.columns).formula(&plain.formula);
         launch.buffer(&sums.values).null().count(0).run()?;
         Ok(splits)
@@ -261,14 +278,17 @@ fn choose(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
             // Two stages of 64 columns: both halves with eight more each, norms and weights.
             Way::Narrow { kernel: NAMES[at], width, shared: 2 * (64 * (width + 8) * 2 * 2 + 64 * 4 * 2) }
         }
-        _ => Way::Wide { kernel: if exponential { "weigh_wide_exponential" } else { "weigh_wide" }, width: columns.next_multiple_of(32).max(32) },
+        _ => Way::Wide {
+            kernel: if exponential { "weigh_wide_exponential" } else { "weigh_wide" },
+            width: columns.next_multiple_of(32).max(32),
+        },
     }
 }
 
 /// Copies the rows of a view to the card, in pieces.
 fn upload(to: &mut Buffer<f64>, view: &TableView<'_>) -> Result<(), CudaError> {
     let (rows, columns) = (view.len(), view.x.columns());
-    if let (crate::data::Matrix::Dense(dense), None) = (view.x, &view.rows) {
+    if let (crate::data::Matrix::F64(dense), None) = (view.x, &view.rows) {
         return to.write(0, dense.values());
     }
     let each = (PIECE / columns.max(1)).max(1);
