@@ -20,6 +20,21 @@ def table(rows, columns=20):
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
+def forest(rows):
+    """A table like covertype's: 10 numbers from 100 overlapping clusters, one of 4 and one of 40 kinds, a twentieth of the labels flipped."""
+    random = np.random.default_rng(7)
+    centers = random.normal(size=(100, 10))
+    labels = random.integers(0, 2, 100)
+    cluster = random.integers(0, 100, rows)
+    X = np.zeros((rows, 54), np.float32)
+    X[:, :10] = centers[cluster] + 0.8 * random.normal(size=(rows, 10))
+    # Kinds go with the clusters, four times in five.
+    for first, kinds in [(10, 4), (14, 40)]:
+        kind = np.where(random.random(rows) < 0.8, cluster % kinds, random.integers(0, kinds, rows))
+        X[np.arange(rows), first + kind] = 1
+    return X, labels[cluster] ^ (random.random(rows) < 0.05)
+
+
 def fit(model, X, y):
     start = time.perf_counter()
     model.fit(X, y)

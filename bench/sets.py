@@ -3,6 +3,7 @@
 
     python bench/sets.py kernel                    sums over all K! permutations by scikit-learn's rbf_kernel
     python bench/sets.py search --data DIR         german: SVC on precomputed symmetric kernels, on a part of the grid
+    python bench/sets.py memory [--rows 100000]    peak memory of a direct fit and of the default, and of predictions
 
 Contenders are interleaved in one process; the best of several repetitions counts for each. Read ratios, not seconds.
 """
@@ -110,7 +111,7 @@ def search(folder):
 
         return rbf_kernel(X, gamma=gamma)
 
-    base = MultiSampleClassifier(n_samples_per_decision=k)
+    base = MultiSampleClassifier(n_samples_per_decision=k, method="direct")
     ours, result = best_of(lambda: tune_sets(X, y, base, C=Cs, gamma=part, refit=False, random_state=0, n_jobs=1), 3)
     theirs, points = best_of(plain, 1)
     two, _ = best_of(lambda: tune_sets(X, y, base, C=Cs, gamma=part, refit=False, random_state=0, n_jobs=2), 3)
@@ -123,9 +124,31 @@ def search(folder):
     print(f"  the whole grid of {len(Cs) * len(gammas)} x 5 folds: ours {whole:.2f} s on one thread")
 
 
+def memory(rows):
+    """Peak memory of the process; two heaps that hardly overlap, so that the machine of single samples is quick."""
+    import resource
+
+    from boulevard import MultiSampleClassifier
+    from boulevard.datasets import make_two_gaussians
+
+    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # noqa: E731
+    X, y = make_two_gaussians(rows, n_features=10, distance=5.0, random_state=0)
+    X, before = np.asarray(X), peak()
+    print(f"{rows} rows, {X.shape[1]} columns ({X.nbytes / 2**20:.0f} MiB); {before:.0f} MiB before")
+    for method in ("direct", "auto"):
+        start = time.perf_counter()
+        model = MultiSampleClassifier(method=method, n_samples_per_decision=3).fit(X, y)
+        fitted, middle = peak(), time.perf_counter()
+        order = np.argsort(y, kind="stable")[: rows // 6 * 3]
+        model.predict(X[order].reshape(-1, 3, X.shape[1]))
+        print(f"  {method} ({model.method_}): fit {middle - start:.1f} s, peak {fitted:.0f} MiB; {len(order) // 3} sets predicted in "
+              f"{time.perf_counter() - middle:.1f} s, peak {peak():.0f} MiB; tuples {model.n_extended_}", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["kernel", "search"])
+    parser.add_argument("what", choices=["kernel", "search", "memory"])
     parser.add_argument("--data", default=".")
+    parser.add_argument("--rows", type=int, default=100_000)
     given = parser.parse_args()
-    kernel() if given.what == "kernel" else search(given.data)
+    {"kernel": kernel, "search": lambda: search(given.data), "memory": lambda: memory(given.rows)}[given.what]()

@@ -1,10 +1,11 @@
 //! Files in and out: one clear sentence when that fails, and nothing half-written.
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::io::{Read, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use boulevard::internal::atomic_file;
 
 /// Fails unless `path` is something that can be read as a file (`-` is).
 pub fn expect_file(path: &Path) -> Result<()> {
@@ -36,28 +37,14 @@ pub fn expect_writable(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes a whole file: a temporary one beside it, synced, then renamed.
+/// Writes a whole file or none, as the library writes its own: what a killed program leaves behind goes with a later save.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let named = || path.display().to_string();
-    if fs::metadata(path).is_ok_and(|facts| !facts.is_file() && !facts.is_dir()) {
-        // A device or a pipe cannot be replaced.
-        return fs::OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes)).with_context(named);
-    }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let temporary = temporary_name(&target)?;
-    let written = fs::File::create_new(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, &target));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written.with_context(named)
+    Ok(atomic_file::replace(path, |file| file.write_all(bytes).map_err(|error| boulevard::Error::io(path, error)))?)
 }
 
-fn temporary_name(target: &Path) -> Result<PathBuf> {
-    let Some(name) = target.file_name() else { bail!("{}: is not a file name", target.display()) };
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}.tmp", std::process::id()));
-    Ok(target.with_file_name(hidden))
+/// All of standard input.
+pub fn standard_input() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
+    Ok(bytes)
 }

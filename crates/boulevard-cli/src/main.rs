@@ -4,6 +4,7 @@ mod args;
 mod columns;
 mod commands;
 mod data;
+mod explore;
 mod files;
 mod learner;
 mod model;
@@ -14,6 +15,7 @@ mod report;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 
@@ -27,7 +29,16 @@ enum Outcome {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            report::complain(&usage_in_one_line(&error.to_string()));
+            return ExitCode::from(2);
+        }
+        // Help and version.
+        Err(error) => error.exit(),
+    };
+    match run(command) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotConverged) => ExitCode::from(1),
         Err(error) => {
@@ -35,6 +46,13 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// A complaint about the words of a command: without its usage, which `--help` has in full.
+fn usage_in_one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    let words: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    format!("{} (--help says more)", words.join(" "))
 }
 
 /// The error and its causes. Library errors spell out their cause themselves; it is not said twice.
@@ -56,6 +74,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Convert(args) => commands::convert::run(&args),

@@ -10,6 +10,7 @@ use boulevard::svm::{Answers, Decisions, Model, Rows};
 use boulevard::words::listed;
 
 use crate::files;
+use crate::report::complain;
 
 /// Reads a model file, native or LIBSVM's: the first bytes tell.
 pub fn load(path: &Path) -> Result<AnyModel> {
@@ -60,6 +61,7 @@ pub fn align(model: &AnyModel, data: &mut Dataset<'static>, path: &Path) -> Resu
         let absent = |name: &str| name.split_once('=').is_some_and(|(column, _)| have.iter().any(|h| h.starts_with(&format!("{column}="))));
         let missing: Vec<&str> = names.iter().map(String::as_str).filter(|name| !place.contains_key(name) && !absent(name)).collect();
         if missing.is_empty() {
+            tell_unseen(names, have, &data.x);
             let order: Vec<usize> = names.iter().map(|name| place.get(name.as_str()).copied().unwrap_or(usize::MAX)).collect();
             data.x = columns(&data.x, &order)?;
             data.feature_names = Some(names.to_vec());
@@ -88,6 +90,24 @@ pub fn align(model: &AnyModel, data: &mut Dataset<'static>, path: &Path) -> Resu
         (None, None) => String::new(),
     };
     bail!("{}: the model was trained on {wanted} features and the file has {found}{names}", path.display())
+}
+
+/// A value that a one-hot column never had in training is none of the known ones: whoever asks should know.
+fn tell_unseen(names: &[String], have: &[String], x: &Matrix<'_>) {
+    let known: std::collections::HashSet<&str> = names.iter().map(String::as_str).collect();
+    let columns: std::collections::HashSet<&str> = names.iter().filter_map(|name| Some(name.split_once('=')?.0)).collect();
+    let unseen: Vec<(usize, &str)> = have
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| !known.contains(name.as_str()) && name.split_once('=').is_some_and(|(column, _)| columns.contains(column)))
+        .map(|(place, name)| (place, name.as_str()))
+        .collect();
+    if unseen.is_empty() {
+        return;
+    }
+    let rows = (0..x.rows()).filter(|&row| unseen.iter().any(|&(place, _)| x.get(row, place) != 0.0)).count();
+    let named: Vec<&str> = unseen.iter().map(|&(_, name)| name).collect();
+    complain(&format!("warning: {rows} of {} rows have values the model has never seen ({}): they count as none of the known ones", x.rows(), listed(&named)));
 }
 
 /// The columns in `order`; numbers past the end are zeros.

@@ -41,6 +41,23 @@ struct Lines {
     announced: Vec<String>,
     /// Whether the stage on show has a known end.
     bounded: bool,
+    /// The first violation of the stage, and when it was.
+    first: Option<(f64, Instant)>,
+}
+
+impl Lines {
+    /// What is left of a stage that has a violation and no other end.
+    fn left(&mut self, progress: &Progress<'_>) -> String {
+        let Some(now) = progress.violation.filter(|now| now.is_finite()) else { return String::new() };
+        let &mut (first, since) = self.first.get_or_insert((now, Instant::now()));
+        let left = progress.seconds_left(first, since.elapsed().as_secs_f64()).filter(|&seconds| seconds >= 1.0);
+        left.map_or(String::new(), |seconds| format!(", about {} left", duration(seconds)))
+    }
+}
+
+/// Seconds or minutes, as people say them.
+fn duration(seconds: f64) -> String {
+    if seconds < 100.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 impl Watcher {
@@ -69,6 +86,7 @@ impl Watcher {
                 last: now,
                 announced: Vec::new(),
                 bounded: false,
+                first: None,
             }),
         }
     }
@@ -100,8 +118,9 @@ impl Watcher {
         let new_stage = lines.stage != progress.stage;
         if new_stage {
             lines.stage = progress.stage.to_owned();
-            lines.stage_start = Instant::now();
+            (lines.stage_start, lines.first) = (Instant::now(), None);
         }
+        let left = if progress.total.is_none() { lines.left(progress) } else { String::new() };
         if let Some(bar) = &self.bar {
             if new_stage {
                 bar.reset();
@@ -112,7 +131,7 @@ impl Watcher {
                 bar.set_length(total);
             }
             bar.set_position(progress.done);
-            bar.set_message(violation(progress));
+            bar.set_message(violation(progress) + &left);
         } else if !self.quiet && lines.start.elapsed() > PATIENCE {
             let first = !lines.announced.contains(&lines.stage);
             if !first && lines.last.elapsed() < LINE_EVERY {
@@ -126,7 +145,7 @@ impl Watcher {
             let seconds = lines.stage_start.elapsed().as_secs_f64();
             let rate = if seconds > 1.0 { format!(", {:.0} per second", progress.done as f64 / seconds) } else { String::new() };
             let of = progress.total.map_or(String::new(), |total| format!(" of {total}"));
-            complain(&format!("{}: step {}{of}{rate}{}", progress.stage, progress.done, violation(progress)));
+            complain(&format!("{}: step {}{of}{rate}{}{left}", progress.stage, progress.done, violation(progress)));
         }
     }
 }
@@ -162,5 +181,9 @@ impl Observer for Watcher {
         }
         self.show(progress);
         ControlFlow::Continue(())
+    }
+
+    fn on_note(&self, text: &str) {
+        self.note(text);
     }
 }

@@ -35,5 +35,4 @@ BoostingDisplay.from_estimator(boosted, ax=middle)
 HardRowsDisplay.from_estimator(boosted, ax=right)
 for name, values in bars.scores.items():
     print(f"{name}: macro F1 {values.mean():.3f}")
-figure.savefig("boosted.png", dpi=60)
 plt.show()

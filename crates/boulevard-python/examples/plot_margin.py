@@ -5,6 +5,8 @@ What does C do to the margin?
 Three machines on the banana data: a small C gives a wide margin and many support vectors, a large one follows the training data.
 """
 
+import sys
+
 import matplotlib.pyplot as plt
 
 from boulevard import SVC
@@ -18,5 +20,6 @@ for C, ax in zip([0.1, 1.0, 1000.0], axes, strict=True):
     DecisionDisplay.from_estimator(machine, X, y, ax=ax)
     ax.set_title(f"C = {C:g}: {len(machine.support_)} support vectors, gap {machine.dual_gap_:.0e}")
 figure.tight_layout()
-figure.savefig("margin.png", dpi=100)
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=100)  # python plot_margin.py margin.png
 plt.show()

@@ -43,5 +43,4 @@ for method in ("direct", "consensus", "vote"):
             print(f"expected echoes until 99 % sure of a {kind}: {samples:.1f}")
         SequentialDisplay.from_estimator(found.best_estimator_, new[truth == "bird"], ax=right)
 figure.tight_layout()
-figure.savefig("radar.png", dpi=70)
 plt.show()

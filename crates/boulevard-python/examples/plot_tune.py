@@ -15,6 +15,5 @@ from boulevard.plot import TuneDisplay
 X, y = make_checkerboard(300, random_state=0)
 result = tune(X, y, C=np.logspace(-1, 4, 6), gamma=np.logspace(-2, 2, 5))
 print(result)
-display = TuneDisplay.from_result(result)
-display.figure_.savefig("tune.png", dpi=100)
+TuneDisplay.from_result(result)
 plt.show()

@@ -21,6 +21,7 @@ pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
     parts.set_item("at_least_one", model.at_least_one)?;
     parts.set_item("thresholds", model.labels.iter().map(|label| label.threshold).collect::<Vec<f64>>().into_pyarray(py))?;
     parts.set_item("stage_scores", model.stage_scores.clone().into_pyarray(py))?;
+    parts.set_item("chosen", model.chosen.as_ref().map(|chosen| serde_json::json!(chosen).to_string()))?;
     let endings: Vec<String> = model.labels.iter().map(|label| serde_json::json!(label.ending).as_str().unwrap_or("").to_owned()).collect();
     parts.set_item("endings", endings)?;
     let numbers = |part: fn(&Round) -> f64| {

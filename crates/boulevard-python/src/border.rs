@@ -42,6 +42,8 @@ struct Gate<'a> {
     stop: AtomicBool,
     error: Mutex<Option<PyErr>>,
     report: Mutex<Option<Report>>,
+    /// What was said once, kept as well.
+    notes: Mutex<Vec<String>>,
     /// The thread that polls from inside the work; none if the calling thread waits outside.
     inside: Option<ThreadId>,
 }
@@ -52,6 +54,12 @@ impl Gate<'_> {
         let outcome = Python::attach(|py| -> PyResult<bool> {
             py.check_signals()?;
             let report = self.report.lock().expect("no holder panics").take();
+            let notes = std::mem::take(&mut *self.notes.lock().expect("no holder panics"));
+            if let Some(call) = &self.limits.progress {
+                for note in notes {
+                    call.call1(py, (note, 0, None::<u64>, None::<f64>, None::<f64>))?;
+                }
+            }
             match (&self.limits.progress, report) {
                 (Some(call), Some(r)) => call.call1(py, (r.stage, r.done, r.total, r.violation, r.tolerance))?.is_truthy(py),
                 _ => Ok(false),
@@ -88,6 +96,12 @@ impl Observer for Gate<'_> {
         }
         if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
+
+    fn on_note(&self, text: &str) {
+        if self.limits.progress.is_some() {
+            self.notes.lock().expect("no holder panics").push(text.to_owned());
+        }
+    }
 }
 
 /// Runs `work` outside the interpreter. Returns its result and, if a signal (or the progress function) raised, that exception.
@@ -105,6 +119,7 @@ pub fn run<T: Send>(
         stop: AtomicBool::new(false),
         error: Mutex::new(None),
         report: Mutex::new(None),
+        notes: Mutex::new(Vec::new()),
         inside: if large { None } else { Some(std::thread::current().id()) },
     };
     let deadline = limits.time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).and_then(|limit| start.checked_add(limit));

@@ -46,7 +46,7 @@ pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
             })
         })
         .collect();
-    parts.set_item("details", json!({ "classes": classes, "rules": model.rules() }).to_string())?;
+    parts.set_item("details", json!({ "classes": classes, "rules": model.rules(), "list": model.list }).to_string())?;
     parts.set_item("names", model.column_names())?;
     Ok(true)
 }

@@ -9,14 +9,17 @@ mod border;
 mod catalogue;
 mod errors;
 mod front;
+mod frozen;
 mod generate;
 mod induction;
+mod linear_rows;
 mod models;
 mod parts;
 mod request;
 mod search;
 mod selection;
 mod sets;
+mod shards;
 
 use pyo3::prelude::*;
 
@@ -28,6 +31,8 @@ mod _core {
     #[pymodule_export]
     use super::front::{front, front_alphas, select};
     #[pymodule_export]
+    use super::frozen::Frozen;
+    #[pymodule_export]
     use super::generate::generate;
     #[pymodule_export]
     use super::induction::{grow_tree, induced_explain, induced_stages, induced_table, induced_text};
@@ -37,6 +42,8 @@ mod _core {
     use super::search::grid_search;
     #[pymodule_export]
     use super::selection::{selection_path, selection_search, selection_transfer};
+    #[pymodule_export]
+    use super::shards::{Shard, calibrate_shards, fit_shards};
     #[pymodule_export]
     use super::sets::{error_by_size, expected_samples, judge_sets, sample_scores, search_sets, symmetric_kernel};
 

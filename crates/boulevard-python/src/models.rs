@@ -10,7 +10,7 @@ use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
 use boulevard::svm::{Answers, Classifier, Learner, LinearSvcModel, Model as _, ROWS_AT_ONCE, SvcModel, facts_text};
 use boulevard::{Error, Result};
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -18,7 +18,7 @@ use crate::arrays::{Table, table};
 use crate::border;
 use crate::errors::{convert, read};
 use crate::request::{Limits, Training};
-use crate::{boosted, parts, selection};
+use crate::{boosted, linear_rows, parts, selection};
 
 /// Rows times rows from which a fit gets a thread of its own: below, starting one would cost more than it saves.
 pub const LARGE: usize = 1 << 20;
@@ -148,6 +148,12 @@ impl Model {
         self.look(|any| any.to_json().to_string())
     }
 
+    /// Pictures of what it learnt, as JSON: the descriptions that reports and the page draw.
+    fn pictures(&self, py: Python<'_>) -> PyResult<String> {
+        let found = py.detach(|| self.look(|any| any.pictures(None, &Context::default()))).map_err(|error| convert(py, error))?;
+        Ok(serde_json::json!(found).to_string())
+    }
+
     /// What the user should know about the fit.
     #[getter]
     fn notes(&self) -> Vec<String> {
@@ -158,6 +164,12 @@ impl Model {
     #[getter]
     fn scaling(&self) -> Option<String> {
         self.look(|any| any.scaler().map(|scaler| serde_json::json!(scaler).to_string()))
+    }
+
+    /// What takes the place of missing values, as JSON; none where they are refused.
+    #[getter]
+    fn missing(&self) -> Option<String> {
+        self.look(|any| any.imputer().map(|imputer| serde_json::json!(imputer).to_string()))
     }
 
     /// The text that was saved with the model, if it was loaded and there was one.
@@ -221,7 +233,11 @@ impl Model {
 
     /// Decision values of a classifier of several classes, one column per class; one column otherwise.
     fn decisions<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (values, rows) = self.judge(py, x, threads, decisions)?;
+        let direct = self.look(|any| linear_rows::decisions(py, any, x)).transpose()?;
+        let (values, rows) = match direct {
+            Some(found) => found,
+            None => self.judge(py, x, threads, decisions)?,
+        };
         let columns = values.len().checked_div(rows).unwrap_or(1);
         table(py, values, rows, columns)
     }
@@ -263,6 +279,20 @@ impl Model {
         })?;
         let (a, b): (Vec<f64>, Vec<f64>) = sigmoids.iter().map(|sigmoid| (sigmoid.a, sigmoid.b)).unzip();
         Some((a.into_pyarray(py), b.into_pyarray(py)))
+    }
+
+    /// The same classifier of one kernel machine with other coefficients, as [`parts`] gives them; probabilities are dropped.
+    fn with_coefficients(&self, py: Python<'_>, coefficients: PyReadonlyArray2<'_, f64>) -> PyResult<Self> {
+        let model = self.look(|any| any.expect::<SvcModel>().cloned()).map_err(|error| convert(py, error))?;
+        let mut model = model;
+        let given: Vec<f64> = coefficients.as_array().iter().copied().collect();
+        let wanted = model.machine.coefficients.len();
+        if given.len() != wanted || given.iter().any(|value| !value.is_finite()) {
+            return Err(convert(py, Error::data(format!("{} coefficients instead of {wanted} finite ones", given.len()))));
+        }
+        model.machine.coefficients = given;
+        model.calibration = None;
+        Ok(Self::new(model.into()))
     }
 
     /// Fits probabilities on what the model learnt from.

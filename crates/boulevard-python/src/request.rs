@@ -54,6 +54,8 @@ pub struct Tasks<'py> {
     /// What the tasks stand for, as JSON.
     outputs: String,
     features: Option<Vec<String>>,
+    /// What rows count, one list per table.
+    weights: Option<Vec<Bound<'py, PyAny>>>,
 }
 
 /// Whatever a learner learns from.
@@ -109,6 +111,7 @@ impl<'py> Tasks<'py> {
             targets: self.targets.iter().map(|(table, y)| Ok(TaskTarget { table: *table, y: reals(y)? })).collect::<PyResult<_>>()?,
             outputs: read(py, &self.outputs)?,
             feature_names: self.features.clone(),
+            weights: self.weights.as_ref().map(|all| all.iter().map(reals).collect::<PyResult<_>>()).transpose()?,
         })
     }
 }

@@ -99,6 +99,8 @@ pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
     let coefficients: Vec<_> = model.coefficients.iter().map(|of| of.clone().into_pyarray(py)).collect();
     parts.set_item("coefficients", PyList::new(py, coefficients)?)?;
     parts.set_item("groups", (0..groups).map(|group| model.group_name(group)).collect::<Vec<_>>())?;
+    parts.set_item("selected", model.selected())?;
+    parts.set_item("choice", serde_json::json!(model.choice).to_string())?;
     parts.set_item("outputs", serde_json::json!(model.outputs).to_string())?;
     Ok(true)
 }

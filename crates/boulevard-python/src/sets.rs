@@ -24,6 +24,8 @@ pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
     parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
     parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
     parts.set_item("rates", model.rates.clone().into_pyarray(py))?;
+    parts.set_item("method", serde_json::json!(model.method()).as_str().unwrap_or(""))?;
+    parts.set_item("chosen", model.chosen.as_ref().map(|chosen| serde_json::json!(chosen).to_string()))?;
     parts.set_item("sizes", model.machines.iter().map(|machine| machine.size).collect::<Vec<_>>())?;
     parts.set_item("support_sets", model.machines.iter().map(SetMachine::len).collect::<Vec<_>>())?;
     parts.set_item("extended", model.machines.iter().map(|machine| machine.columns).collect::<Vec<_>>())?;

@@ -81,6 +81,41 @@ def test_classes_two_and_three(two, three):
     assert set(short().fit(two[0], text).predict(two[0])) == {"no", "yes"}
 
 
+def test_thresholds_follow_the_measure(two):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = (X[:, 0] + rng.normal(size=1500) > 2.3).astype(int)
+    new = rng.normal(size=(6000, 3))
+    truth = new[:, 0] + rng.normal(size=6000) > 2.3
+    recall, alarms = {}, {}
+    for name, parameters in {
+        "f1": {},
+        "balanced": {"measure": "balanced_accuracy"},
+        "dear": {"measure": "cost", "miss_cost": 50.0},
+        "cheap": {"measure": "cost", "alarm_cost": 20.0},
+        "most": {"measure": "precision_at_recall", "least_recall": 0.9},
+    }.items():
+        said = short(tune=False, max_rounds=1, **parameters).fit(X, y).predict(new) == 1
+        recall[name], alarms[name] = said[truth].mean(), said[~truth].mean()
+    assert alarms["cheap"] <= alarms["f1"] < alarms["balanced"] and recall["cheap"] <= recall["f1"] < recall["balanced"]
+    assert recall["dear"] > 0.8 and recall["most"] > 0.75
+    for wrong in ({"measure": "accuracy"}, {"miss_cost": -1.0}, {"least_recall": 0.0}, {"measure": "cost", "miss_cost": 0.0, "alarm_cost": 0.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong)) if len(wrong) == 1 else "miss_cost"):
+            short(**wrong).fit(X, y)
+
+
+def test_trials_choose_and_say_so(labels, tmp_path):
+    X, Y = labels
+    model = short().fit(X, Y)
+    best = model.chosen_["best"]
+    assert best["score"] == max(trial["score"] for trial in model.chosen_["trials"]) and model.chosen_["rows"] == 150
+    model.save(tmp_path / "model")
+    again = boulevard.load(tmp_path / "model")
+    assert again.chosen_ == model.chosen_ and again.get_params()["tune"] is True
+    assert short(tune=False).fit(X, Y).chosen_ is None
+    assert short(preset="paper").fit(X, Y).chosen_ is None
+
+
 def test_files_and_pickles_are_the_same_to_the_bit(labels, three, tmp_path):
     X, Y = labels
     for X, y in (labels, three):

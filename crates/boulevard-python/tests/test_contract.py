@@ -76,7 +76,8 @@ def test_probabilities_agree_with_predictions(cls, three):
     np.testing.assert_array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
     np.testing.assert_array_equal(cls(calibrate=True).fit(X, y).predict_proba(X), probabilities)
     np.testing.assert_allclose(model.predict_log_proba(X), np.log(probabilities))
-    assert model.probA_.shape == model.probB_.shape == (3,)
+    with pytest.warns(FutureWarning, match="Attribute `prob[AB]_` was deprecated"):
+        assert model.probA_.shape == model.probB_.shape == (3,)
 
 
 def test_routed_weights_reach_the_fit(two):

@@ -147,3 +147,63 @@ def test_pictures_keep_their_data(board):
     display = InductionDisplay.from_estimator(clf, X, y)
     assert set(display.curves) == {"training", "test"} and len(display.curves["test"]) == clf.n_induced_ + 1
     assert len(RulesDisplay.from_estimator(clf, max_rules=4).rules) == 4
+
+
+def test_the_default_is_a_short_list_that_says_what_it_gave_up(board):
+    pd = pytest.importorskip("pandas")
+    X, y = board
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    clf = FeatureInductionClassifier(C=0.1, max_induced=8, random_state=0).fit(frame, y)
+    choice = clf.rule_choice_
+    assert 0 < len(clf.rules_) == choice["chosen"] == clf.n_induced_ <= 20
+    path = clf.rules_path()
+    assert len(path.n_rules) == len(path.error) == len(path.uncertainty) == 21 and path.error[path.chosen] < path.linear_error - 0.2
+    assert path.error[path.chosen] <= path.error[path.best] + path.uncertainty[path.chosen] + 1e-12
+    assert "whole trees" in path.reason and path.unlimited_error is not None
+    text = clf.export_text()
+    assert path.reason in text and "columns for class" in text and all(rule["text"] in text for rule in clf.rules_)
+    (explained,) = clf.explain(frame[:1])
+    total = explained[0]["bias"] + sum(part["adds"] for part in explained[0]["contributions"])
+    assert np.isclose(total, clf.decision_function(frame[:1])[0]) and "decision value" in explained[0]["sentences"][0]
+    *_, last = clf.staged_predict(frame)
+    np.testing.assert_array_equal(last, clf.predict(frame))
+    np.testing.assert_allclose(clf.transform(frame) @ clf.coef_[0] + clf.intercept_[0], clf.decision_function(frame), atol=1e-9)
+    assert clf.predict_proba(frame).shape == (300, 2)
+    three = FeatureInductionClassifier(C=0.1, max_induced=8, max_rules=3, random_state=0).fit(X, y)
+    assert len(three.rules_) <= 3 and len(three.rules_path().error) == 4
+    whole = FeatureInductionClassifier(C=0.1, max_induced=8, max_rules=None, random_state=0).fit(X, y)
+    assert whole.rule_choice_ is None and len(whole.rules_) > len(clf.rules_)
+    with pytest.raises(ValueError, match="whole trees"):
+        whole.rules_path()
+
+
+def test_lists_in_files_and_with_many_classes(three, tmp_path):
+    X, y = three
+    clf = FeatureInductionClassifier(max_rules=5, max_induced=4, random_state=0).fit(X, y)
+    clf.save(tmp_path / "model")
+    for other in (boulevard.load(tmp_path / "model"), pickle.loads(pickle.dumps(clf))):
+        np.testing.assert_array_equal(other.decision_function(X), clf.decision_function(X))
+        assert other.rules_ == clf.rules_ and other.rule_choice_ == clf.rule_choice_ and other.get_params() == clf.get_params()
+    assert all(len(rule["adds_by_class"]) == 3 for rule in clf.rules_) and len(clf.explain(X[0])) == 3
+    assert clf.coef_.shape == (3, X.shape[1] + len(clf.rules_))
+
+
+def test_no_text_leaves_the_pictures():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    pd = pytest.importorskip("pandas")
+    import matplotlib.text
+
+    from boulevard.plot import RulesDisplay, RulesPathDisplay
+
+    X, y = make_checkerboard(200, cells=3, random_state=0)
+    frame = pd.DataFrame(X, columns=["a rather long name of a column", "another name that does not end soon"])
+    clf = FeatureInductionClassifier(C=0.1, max_induced=6, max_rules=8, random_state=0).fit(frame, y)
+    for display in (RulesDisplay.from_estimator(clf), RulesPathDisplay.from_estimator(clf)):
+        figure = display.figure_
+        figure.canvas.draw()
+        for text in figure.findobj(matplotlib.text.Text):
+            if text.get_visible() and text.get_text():
+                ends = text.get_window_extent()
+                assert ends.x0 >= -1 and ends.y0 >= -1, text
+                assert ends.x1 <= figure.bbox.x1 + 1 and ends.y1 <= figure.bbox.y1 + 1, text

@@ -152,12 +152,15 @@ def test_memory_limit_is_refused_with_numbers(two):
         SVC(memory_limit=10).fit(*two)
 
 
-def test_sparse_samples_for_a_dense_machine(two):
+def test_sparse_samples_for_a_dense_machine_are_refused_as_in_scikit_learn(two):
     import scipy.sparse as sp
 
     X, y = two
     model = SVC().fit(X, y)
-    np.testing.assert_allclose(model.decision_function(sp.csr_array(X)), model.decision_function(X), rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="cannot use sparse input in 'SVC' trained on dense data: .* pass X.toarray"):
+        model.decision_function(sp.csr_array(X))
+    dense = SVC().fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(dense.decision_function(X), model.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
 def shifted(array):

@@ -168,3 +168,10 @@ def test_warnings_point_to_the_line_that_called(hard):
     with pytest.warns(UserWarning) as caught:
         boulevard.MultiTaskSelectionClassifier(c=0.5).fit(hard[0][:50, :3], hard[1][:50])
     assert caught[0].filename == __file__
+
+
+def test_a_large_fit_says_what_it_will_take(capfd):
+    X = np.random.default_rng(0).normal(size=(200_000, 20)).astype(np.float32)
+    with pytest.warns(ConvergenceWarning):
+        SVC(max_time=0.3, verbose=1).fit(X, X[:, 0] > 0)
+    assert "200000 rows x 20: 16 MB for the table" in capfd.readouterr().err

@@ -141,3 +141,82 @@ def test_bad_combinations_are_refused(two):
         LinearSVC(penalty="l1", loss="hinge").fit(X, y)
     with pytest.raises(ValueError, match="class"):
         LinearSVC().fit(X, np.zeros(len(X)))
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_crammer_singer_gives_the_answer_of_liblinear(three, C):
+    X, y = three
+    theirs = sklearn.svm.LinearSVC(multi_class="crammer_singer", C=C, tol=1e-9, max_iter=1_000_000).fit(X, y)
+    ours = LinearSVC(multi_class="crammer_singer", C=C, tol=1e-9, intercept_scaling=1.0).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-4)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.fit_status_ == 0 and ours.dual_gap_ <= 1e-9
+
+
+def crammer_singer_objective(model, X, y, C):
+    """From the definition."""
+    scores = X @ model.coef_.T + model.intercept_
+    codes = np.searchsorted(model.classes_, y)
+    own = scores[np.arange(len(y)), codes]
+    worst = (scores + (np.arange(scores.shape[1]) != codes[:, None])).max(axis=1) - own
+    return 0.5 * (model.coef_**2).sum() + C * worst.sum()
+
+
+def test_a_free_intercept_is_at_least_as_good_and_certified(three):
+    X, y = three
+    free = LinearSVC(multi_class="crammer_singer", tol=1e-8).fit(X, y)
+    held = LinearSVC(multi_class="crammer_singer", tol=1e-8, intercept_scaling=1.0).fit(X, y)
+    value = crammer_singer_objective(free, X, y, 1.0)
+    assert value <= crammer_singer_objective(held, X, y, 1.0)
+    np.testing.assert_allclose(-free.objective_, value, rtol=1e-6)
+
+
+def test_crammer_singer_on_unscaled_columns_in_files_and_with_two_classes(three, two, tmp_path):
+    X, y = three
+    wild = X * 10.0 ** np.arange(-3, 3)
+    model = LinearSVC(multi_class="crammer_singer", C=100.0).fit(wild, y)
+    assert model.fit_status_ == 0 and model.dual_gap_ <= 1e-4
+    model.save(tmp_path / "model")
+    again = boulevard.load(tmp_path / "model")
+    assert again.multi_class == "crammer_singer"
+    np.testing.assert_array_equal(again.decision_function(wild), model.decision_function(wild))
+    np.testing.assert_array_equal(model.predict_proba(wild).argmax(axis=1), np.searchsorted(model.classes_, model.predict(wild)))
+    assert LinearSVC(multi_class="crammer_singer").fit(sp.csr_matrix(X), y).score(X, y) > 0.7
+    X, y = two
+    one = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-9).fit(X, y)
+    other = LinearSVC(loss="hinge", C=1.0, tol=1e-9).fit(X, y)
+    assert one.coef_.shape == (1, X.shape[1])
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=2e-3)
+
+
+def test_weights_become_sparse_and_dense_again(two):
+    X, y = two
+    model = LinearSVC(penalty="l1", C=0.02).fit(X, y)
+    before, said = model.coef_.copy(), model.decision_function(X)
+    assert model.sparsify() is model and sp.issparse(model.coef_)
+    np.testing.assert_array_equal(model.decision_function(X), said)
+    assert pickle.loads(pickle.dumps(model)).coef_.nnz == np.count_nonzero(before)
+    np.testing.assert_array_equal(model.densify().coef_, before)
+    with pytest.raises(ValueError, match="not fitted"):
+        LinearSVC().sparsify()
+
+
+def test_sparse_rows_are_judged_without_a_copy_and_faults_are_found(three):
+    X, y = three
+    model = LinearSVC().fit(X, y)
+    expected = model.decision_function(X)
+    for rows in (sp.csr_matrix(X), sp.csc_matrix(X), sp.csr_array(X), sp.csr_matrix(X.astype(np.float32)).astype(np.float64)):
+        np.testing.assert_allclose(model.decision_function(rows), expected, rtol=1e-5, atol=1e-6)
+    wide = sp.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    np.testing.assert_allclose(model.decision_function(wide), expected, rtol=1e-12, atol=1e-12)
+    unordered = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, X.shape[1]))
+    np.testing.assert_allclose(model.decision_function(unordered), model.decision_function(unordered.toarray()), rtol=1e-12)
+    broken = sp.csr_matrix(X)
+    broken.indices = broken.indices.copy()
+    broken.indices[0] = 1_000_000
+    with pytest.raises(ValueError):
+        model.decision_function(broken)
+    one = LinearSVR().fit(X, y)
+    np.testing.assert_allclose(one.predict(sp.csr_matrix(X)), one.predict(X), rtol=1e-9, atol=1e-12)

@@ -60,7 +60,7 @@ def test_pandas_and_polars_keep_their_names(gaussians):
     pandas = pytest.importorskip("pandas")
     X, y, new, _, groups = gaussians
     frame = pandas.DataFrame(X, columns=["a", "b"])
-    clf = MultiSampleClassifier(gamma=0.1).fit(frame, y)
+    clf = MultiSampleClassifier(method="direct", gamma=0.1).fit(frame, y)
     assert clf.feature_names_in_.tolist() == ["a", "b"]
     other = pandas.DataFrame(new, columns=["a", "b"])
     expected = clf.predict(other, groups=groups)
@@ -74,12 +74,12 @@ def test_training_sets_are_rows_that_share_a_label(gaussians):
     X, y, new, truth, groups = gaussians
     three = new[:60].reshape(-1, 3, 2), truth[:60:3]
     many = np.concatenate([new[:30], new[-30:]]), np.concatenate([truth[:30], truth[-30:]])
-    a = MultiSampleClassifier(gamma=0.1).fit(many[0].reshape(-1, 3, 2), many[1][::3])
-    b = MultiSampleClassifier(gamma=0.1).fit(*many)
+    a = MultiSampleClassifier(method="direct", gamma=0.1).fit(many[0].reshape(-1, 3, 2), many[1][::3])
+    b = MultiSampleClassifier(method="direct", gamma=0.1).fit(*many)
     np.testing.assert_array_equal(a.decision_function(three[0]), b.decision_function(three[0]))
     with pytest.raises(ValueError, match="share one label"):
-        MultiSampleClassifier().fit(X, y, groups=np.arange(len(y)) // 3)
-    MultiSampleClassifier().fit(new, truth, groups=groups)
+        MultiSampleClassifier(method="direct").fit(X, y, groups=np.arange(len(y)) // 3)
+    MultiSampleClassifier(method="direct").fit(new, truth, groups=groups)
 
 
 def test_the_symmetric_kernel_is_the_mean_over_permutations():
@@ -143,13 +143,14 @@ def clone_with_requests(clf):
 
 def test_searches_cut_samples_not_tuples(gaussians):
     X, y, new, truth, groups = gaussians
-    result = tune_sets(X, y, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0)
+    direct = MultiSampleClassifier(method="direct")
+    result = tune_sets(X, y, direct, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0)
     table = result.cv_results_
     assert len(table["param_C"]) == 6 and set(result.best_params_) == {"C", "gamma"}
     # With the same sample on both sides a narrow kernel would look perfect.
     assert table["mean_test_score"].max() < 0.97
     assert result.best_estimator_.score(new, truth, groups=groups) > 0.8
-    again = tune_sets(X, y, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0, n_jobs=1, refit=False)
+    again = tune_sets(X, y, direct, C=[1, 16], gamma=[0.01, 0.1, 3.0], random_state=0, n_jobs=1, refit=False)
     np.testing.assert_array_equal(again.cv_results_["mean_test_score"], table["mean_test_score"])
     grouped = tune_sets(new, truth, MultiSampleClassifier(method="vote", kernel="linear"), groups=groups, C=[1.0])
     assert grouped.best_params_ == {"C": 1.0}
@@ -157,7 +158,7 @@ def test_searches_cut_samples_not_tuples(gaussians):
 
 def test_a_stream_is_read_only_until_it_is_sure(gaussians):
     X, y, new, truth, _ = gaussians
-    clf = MultiSampleClassifier(gamma=0.1).fit(X, y)
+    clf = MultiSampleClassifier(method="direct", gamma=0.1).fit(X, y)
     taken = []
 
     def stream(label):
@@ -224,7 +225,7 @@ def test_files_and_pickles_bring_everything_back(gaussians, tmp_path):
 
     X, y, new, _, groups = gaussians
     names = np.array(["ship", "wave"])[(y > 0).astype(int)]
-    clf = MultiSampleClassifier(gamma=0.1, other_sizes="family", multiclass="ovr", class_weight={"ship": 2.0}, priors=[0.3, 0.7]).fit(X, names)
+    clf = MultiSampleClassifier(method="direct", gamma=0.1, other_sizes="family", multiclass="ovr", class_weight={"ship": 2.0}, priors=[0.3, 0.7]).fit(X, names)
     assert set(clf.n_support_sets_) == {2, 3} and clf.n_extended_[3] > 300
     clf.save(tmp_path / "sets.model")
     loaded = boulevard.load(tmp_path / "sets.model")
@@ -241,20 +242,20 @@ def test_files_and_pickles_bring_everything_back(gaussians, tmp_path):
 
 def test_parameters_change_what_they_should(gaussians):
     X, y, new, _, groups = gaussians
-    base = MultiSampleClassifier(gamma=0.1, n_samples_per_decision=2, tol=1e-8).fit(X, y)
+    base = MultiSampleClassifier(method="direct", gamma=0.1, n_samples_per_decision=2, tol=1e-8).fit(X, y)
     two = new[: len(new) // 2 * 2].reshape(-1, 2, 2)
-    written_out = MultiSampleClassifier(gamma=0.1, n_samples_per_decision=2, tol=1e-8, symmetric=False).fit(X, y)
+    written_out = MultiSampleClassifier(method="direct", gamma=0.1, n_samples_per_decision=2, tol=1e-8, symmetric=False).fit(X, y)
     np.testing.assert_allclose(written_out.decision_function(two), base.decision_function(two), atol=1e-4)
-    cosine = MultiSampleClassifier(gamma=0.1, n_samples_per_decision=2, normalization="cosine").fit(X, y)
+    cosine = MultiSampleClassifier(method="direct", gamma=0.1, n_samples_per_decision=2, normalization="cosine").fit(X, y)
     assert not np.allclose(cosine.decision_function(two), base.decision_function(two), atol=1e-3)
-    small = MultiSampleClassifier(gamma=0.1, n_extended=30).fit(X, y)
+    small = MultiSampleClassifier(method="direct", gamma=0.1, n_extended=30).fit(X, y)
     assert small.n_extended_[3] < 60
     for kernel in ("linear", "poly", "laplacian"):
-        assert MultiSampleClassifier(kernel=kernel).fit(X, y).score(new, groups_labels(gaussians), groups=groups) > 0.75
-    other = MultiSampleClassifier(gamma=0.1, random_state=1).fit(X, y)
+        assert MultiSampleClassifier(method="direct", kernel=kernel).fit(X, y).score(new, groups_labels(gaussians), groups=groups) > 0.75
+    other = MultiSampleClassifier(method="direct", gamma=0.1, random_state=1).fit(X, y)
     assert not np.array_equal(other.decision_function(two), base.decision_function(two))
-    precomputed = MultiSampleClassifier(kernel="precomputed", tol=1e-8).fit(rbf_kernel(X, gamma=0.1), y)
-    plain = MultiSampleClassifier(gamma=0.1, tol=1e-8).fit(X, y)
+    precomputed = MultiSampleClassifier(method="direct", kernel="precomputed", tol=1e-8).fit(rbf_kernel(X, gamma=0.1), y)
+    plain = MultiSampleClassifier(method="direct", gamma=0.1, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(
         precomputed.decision_function(rbf_kernel(new, X, gamma=0.1), groups=groups), plain.decision_function(new, groups=groups), atol=1e-5
     )
@@ -270,7 +271,7 @@ def test_three_classes():
     y = np.arange(180) % 3
     X = centers[y] + rng.normal(size=(180, 2))
     for multiclass in ("ovo", "ovr"):
-        clf = MultiSampleClassifier(gamma=0.2, multiclass=multiclass).fit(X, y)
+        clf = MultiSampleClassifier(method="direct", gamma=0.2, multiclass=multiclass).fit(X, y)
         labels = np.arange(60) % 3
         three = centers[labels][:, None] + rng.normal(size=(60, 3, 2))
         assert clf.score(three, labels) > 0.7
@@ -286,12 +287,12 @@ def test_bad_input_is_answered_with_facts(gaussians):
             MultiSampleClassifier(**wrong).fit(X, y)
     for priors in ([0.0, 1.0], [0.5, 0.6], [0.2, 0.3, 0.5]):
         with pytest.raises(ValueError, match="priors"):
-            MultiSampleClassifier(priors=priors).fit(X, y)
+            MultiSampleClassifier(method="direct", priors=priors).fit(X, y)
     with pytest.raises(ValueError, match="at most 4"):
-        MultiSampleClassifier(symmetric=False, n_samples_per_decision=5).fit(X, y)
+        MultiSampleClassifier(method="direct", symmetric=False, n_samples_per_decision=5).fit(X, y)
     with pytest.raises(ValueError, match="precomputed"):
-        MultiSampleClassifier(kernel="precomputed", normalization="cosine").fit(X @ X.T, y)
-    clf = MultiSampleClassifier(gamma=0.1).fit(X, y)
+        MultiSampleClassifier(method="direct", kernel="precomputed", normalization="cosine").fit(X @ X.T, y)
+    clf = MultiSampleClassifier(method="direct", gamma=0.1).fit(X, y)
     with pytest.raises(DataError, match="groups, one per row: expected"):
         clf.predict(new, groups=groups[:-1])
     with pytest.raises(ParameterError, match="3-D array"):
@@ -311,7 +312,7 @@ def test_bad_input_is_answered_with_facts(gaussians):
     with pytest.raises(DataError, match="share one label"):
         clf.score(new, truth, groups=np.zeros(len(new)))
     # Documented rules: classes smaller than K, one row per group, a single set.
-    few = MultiSampleClassifier(n_samples_per_decision=16, n_extended=20).fit(X[:12], np.arange(12) % 2)
+    few = MultiSampleClassifier(method="direct", n_samples_per_decision=16, n_extended=20).fit(X[:12], np.arange(12) % 2)
     assert few.predict(new[:16][None]).shape == (1,)
     assert clf.predict(new[:5], groups=np.arange(5)).shape == (5,)
     assert math.isfinite(clf.decision_function(new, groups=np.zeros(len(new)))[0])
@@ -323,7 +324,7 @@ def test_time_limits_keep_a_usable_model():
     X, y = make_banana(1500, random_state=0)
     y = np.random.default_rng(0).permutation(y)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        clf = MultiSampleClassifier(C=1e5, gamma=30.0, tol=1e-9, max_time=0.2).fit(X, y)
+        clf = MultiSampleClassifier(method="direct", C=1e5, gamma=30.0, tol=1e-9, max_time=0.2).fit(X, y)
     assert clf.fit_status_ == 2 and clf.predict(X[:3][None]).shape == (1,)
 
 
@@ -337,3 +338,18 @@ def test_every_check_of_scikit_learn_passes():
         bad = [(result["check_name"], result["exception"]) for result in results if result["status"] in ("failed", "xfail")]
         assert not bad
         assert sum(result["status"] == "passed" for result in results) > 45
+
+
+def test_the_method_is_chosen_by_held_out_sets_and_said(gaussians):
+    X, y, new, truth, groups = gaussians
+    clf = MultiSampleClassifier(random_state=0).fit(X, y)
+    assert clf.method_ in ("direct", "consensus", "vote") and clf.chosen_["method"] == clf.method_
+    assert {trial["method"] for trial in clf.chosen_["trials"]} == {"direct", "consensus", "vote"}
+    assert "held-out sets" in clf.chosen_["why"]
+    assert clf.score(new, truth, groups=groups) > 0.8
+    fixed = MultiSampleClassifier(method="consensus").fit(X, y)
+    assert (fixed.method_, fixed.chosen_) == ("consensus", None)
+    kept = MultiSampleClassifier(tune=False).fit(X, y).chosen_
+    assert {trial["c"] for trial in kept["trials"]} == {1.0}
+    found = tune_sets(X, y, C=[1.0, 10.0], gamma=[0.1], cv=3)
+    assert set(found.cv_results_["param_method"]) == {"consensus", "direct"} and found.best_estimator_.method == found.best_params_["method"]

@@ -70,9 +70,10 @@ def test_classes_outputs_and_kernels():
 
 def test_paths_searches_and_transfer(tasks):
     X, y = tasks
-    path = selection_path(MultiTaskSelectionClassifier(), X, y, rhos=[1, 0.1, 0.01])
+    given = MultiTaskSelectionClassifier(rho=0.01, c=3)
+    path = selection_path(given, X, y, rhos=[1, 0.1, 0.01])
     assert path.switches.shape == (3, 10) and path.coef.shape == (3, 3, 10) and (path.dual_gap <= 1e-6).all()
-    np.testing.assert_allclose(path.switches[2], MultiTaskSelectionClassifier(rho=0.01).fit(X, y).switches_, atol=1e-3)
+    np.testing.assert_allclose(path.switches[2], given.fit(X, y).switches_, atol=1e-3)
     found = selection_search(MultiTaskSelectionClassifier(), X, y, rhos=[1, 0.01], cs=[1.5, 3], cv=3)
     assert len(found.error) == 4 and found.best_estimator.score(X, y) > 0.8
     report = transfer_report(MultiTaskSelectionClassifier(), X, y, cv=3)
@@ -160,3 +161,87 @@ def test_time_limits_stop_with_a_model():
         warnings.simplefilter("ignore")
         clf = MultiTaskSelectionClassifier(c=100, rho=1e-6, max_time=0.05).fit(X, rng.random(3000) < 0.5)
     assert clf.fit_status_ == 2 and clf.predict(X[:3]).shape == (3,)
+
+
+def wide(n=160, d=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, 2 * X[:, 3] - 1.5 * X[:, 40] + X[:, 77] + 0.3 * rng.normal(size=n)
+
+
+def test_the_default_is_a_selector_that_says_what_it_chose():
+    from sklearn.feature_selection import SelectFromModel
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    X, z = wide()
+    y = np.where(z > 0, "yes", "no")
+    clf = MultiTaskSelectionClassifier().fit(X, y)
+    support = clf.get_support()
+    assert support[[3, 40, 77]].all() and support.sum() <= 20
+    np.testing.assert_array_equal(support, clf.coef_[0] != 0)
+    np.testing.assert_array_equal(clf.transform(X), X[:, support])
+    assert list(clf.get_feature_names_out()) == [f"x{j}" for j in clf.get_support(indices=True)]
+    choice = clf.choice_
+    assert choice["standardized"] and choice["kept"] == clf.get_support(indices=True).tolist() and "held-out" in choice["reason"]
+    assert np.isclose(np.exp(choice["ln_rho"]), 1 / 120) and len(choice["trials"]) > 10
+    assert clf.selection_frequencies_.shape == (120,) and clf.selection_frequencies_[3] == 1
+    pipe = make_pipeline(MultiTaskSelectionClassifier(), LogisticRegression()).fit(X, y)
+    assert pipe.score(X, y) > 0.9
+    assert SelectFromModel(MultiTaskSelectionClassifier()).fit(X, y).transform(X).shape[1] <= 20
+    assert (MultiTaskSelectionClassifier(keep=5).fit(X, y).coef_ != 0).sum() == 5
+    assert (MultiTaskSelectionClassifier(keep="all").fit(X, y).coef_ != 0).all()
+    given = MultiTaskSelectionClassifier(rho=0.01, c=3).fit(X, y)
+    assert not given.choice_["standardized"] and given.choice_["kept"] is None
+
+
+def test_the_scale_of_the_target_and_an_offset_do_not_matter():
+    X, y = wide()
+    plain = MultiTaskSelectionRegressor().fit(X[:100], y[:100])
+    moved = MultiTaskSelectionRegressor().fit(100 * X[:100] + 5, 1000 * y[:100] + 1000)
+    assert plain.score(X[100:], y[100:]) > 0.9
+    np.testing.assert_array_equal(plain.get_support(), moved.get_support())
+    np.testing.assert_allclose(moved.predict(100 * X + 5), 1000 * plain.predict(X) + 1000, rtol=1e-3, atol=1)
+
+
+def test_weights_are_repetition():
+    X, y = wide(90, 15)
+    weights = np.arange(90) % 3
+    again = np.repeat(np.arange(90), weights)
+    for model in (MultiTaskSelectionRegressor(), MultiTaskSelectionClassifier(), MultiTaskSelectionClassifier(rho=0.1, c=2, tol=1e-9)):
+        target = y if isinstance(model, MultiTaskSelectionRegressor) else y > 0
+        weighted = model.fit(X, target, sample_weight=weights).coef_
+        repeated = model.fit(X[again], target[again]).coef_
+        np.testing.assert_allclose(weighted, repeated, atol=2e-3)
+    tables, targets = [X[:45], X[45:]], [y[:45] > 0, y[45:] > 0]
+    both = MultiTaskSelectionClassifier(rho=0.1, c=2).fit(tables, targets, sample_weight=[weights[:45], weights[45:]])
+    assert both.coef_.shape == (2, 15) and [len(v) for v in both.lambda_] == [45, 45]
+    with pytest.raises(ValueError, match="sample_weight must be a list"):
+        both.fit(tables, targets, sample_weight=weights)
+
+
+def test_pictures_name_the_features_that_stand_out():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from boulevard.plot import SelectionPathDisplay
+
+    X, z = wide(120, 30)
+    X = X[:, [3, 10, 20] + [j for j in range(30) if j not in (3, 10, 20)]]
+    y = X[:, 0] - X[:, 1] + X[:, 2] > 0
+    path = selection_path(MultiTaskSelectionClassifier(c=2, rho=0.01), X, y, rhos=[1, 0.1, 0.01, 1e-3])
+    for weights in (False, True):
+        display = SelectionPathDisplay.from_path(path, labelled=3, weights=weights)
+        assert {text.get_text() for text in display.ax_.get_legend().get_texts()} == {"x1", "x2", "x3"}
+        inside(display.figure_)
+
+
+def inside(figure):
+    """No text leaves the figure."""
+    import matplotlib.text
+
+    figure.canvas.draw()
+    box = figure.bbox
+    for text in figure.findobj(matplotlib.text.Text):
+        if text.get_visible() and text.get_text():
+            ends = text.get_window_extent()
+            assert ends.x0 >= box.x0 - 1 and ends.x1 <= box.x1 + 1 and ends.y0 >= box.y0 - 1 and ends.y1 <= box.y1 + 1, text

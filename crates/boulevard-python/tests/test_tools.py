@@ -83,10 +83,11 @@ def test_example_scripts_run(script, tmp_path):
     subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True, timeout=120, env={**__import__("os").environ, "MPLBACKEND": "Agg"})
 
 
-def test_scikit_learns_own_tests(capsys):
-    done = subprocess.run([sys.executable, str(HERE / "run_sklearn_suite.py")], capture_output=True, text=True, timeout=300)
+@pytest.mark.parametrize("suite", ["svm", "users"])
+def test_scikit_learns_own_tests(suite, capsys):
+    done = subprocess.run([sys.executable, str(HERE / "run_sklearn_suite.py"), suite], capture_output=True, text=True, timeout=300)
     with capsys.disabled():
-        print("\nscikit-learn's own SVM tests: " + (done.stdout.strip().splitlines() or [done.stderr])[-1])
+        print("\nscikit-learn's own tests, " + (done.stdout.strip().splitlines() or [done.stderr])[-1])
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 

@@ -31,6 +31,20 @@ pub struct Progress<'a> {
 pub trait Observer: Sync {
     /// Called from the working threads, at most some hundred times a second.
     fn on_progress(&self, progress: &Progress<'_>) -> ControlFlow<()>;
+
+    /// Something worth saying once, for example how long the work will take.
+    fn on_note(&self, text: &str) {
+        let _ = text;
+    }
+}
+
+impl Progress<'_> {
+    /// Seconds until the violation reaches the tolerance, about, if it goes on falling as it did since it was `first`, `elapsed` seconds
+    /// ago. `None` until it has halved: before, nothing can be said.
+    pub fn seconds_left(&self, first: f64, elapsed: f64) -> Option<f64> {
+        let (now, goal) = (self.violation?, self.tolerance?);
+        (now > 0.0 && now <= 0.5 * first && goal > 0.0).then(|| elapsed * (now / goal).ln().max(0.0) / (first / now).ln())
+    }
 }
 
 /// An observer that only carries a flag: set it from another thread or a signal handler to stop the work.
@@ -178,6 +192,13 @@ impl<'a> Context<'a> {
         Self { device, ..self }
     }
 
+    /// Says something once to whoever watches.
+    pub fn note(&self, text: &str) {
+        if let Some(observer) = self.observer {
+            observer.on_note(text);
+        }
+    }
+
     /// Reports progress; answers with a reason if the work must stop.
     pub fn check(&self, progress: &Progress<'_>) -> Option<StopReason> {
         if let Some(observer) = self.observer
@@ -230,5 +251,14 @@ mod tests {
             let refusal = name.parse::<Device>().unwrap_err().to_string();
             assert_eq!(refusal, format!("device must be auto, cpu, cuda or cuda:N, got {name}"));
         }
+    }
+
+    #[test]
+    fn what_is_left_follows_from_how_fast_the_violation_falls() {
+        let at = |violation: f64| Progress { stage: "solve", done: 0, total: None, violation: Some(violation), tolerance: Some(0.01) };
+        assert_eq!(at(0.6).seconds_left(1.0, 5.0), None, "not halved yet");
+        let left = at(0.1).seconds_left(1.0, 5.0).unwrap();
+        assert!((left - 5.0).abs() < 1e-12, "one decade in 5 s, one to go: {left}");
+        assert_eq!(at(0.001).seconds_left(1.0, 5.0), Some(0.0));
     }
 }

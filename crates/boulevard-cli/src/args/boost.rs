@@ -1,6 +1,6 @@
 //! Flags of the boosted classifier.
 
-use boulevard::methods::boosted::{AtLeastOne, InitialWeights, Thresholds, Validation, Voting, WeightScale};
+use boulevard::methods::boosted::{AtLeastOne, InitialWeights, Measure, Thresholds, Validation, Voting, WeightScale};
 use clap::Args;
 use serde::Serialize;
 
@@ -13,12 +13,24 @@ pub struct BoostArgs {
     /// Share of the rows that is drawn, unless all are used [default: 0.3]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub sampling_ratio: Option<Finite>,
-    /// First weights [default: balanced]
+    /// First weights [default: auto]
     #[arg(long, value_name = "HOW")]
     pub initial_weights: Option<InitialWeights>,
     /// Thresholds of the scores [default: tuned]
     #[arg(long, value_name = "HOW")]
     pub thresholds: Option<Thresholds>,
+    /// What thresholds and the number of rounds are chosen by [default: f1]
+    #[arg(long, value_name = "WHAT")]
+    pub measure: Option<Measure>,
+    /// Price of a miss, for --measure cost [default: 1]
+    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    pub miss_cost: Option<Finite>,
+    /// Price of a false alarm, for --measure cost [default: 1]
+    #[arg(long, value_name = "PRICE", allow_negative_numbers = true)]
+    pub alarm_cost: Option<Finite>,
+    /// Share of the carriers to be found, for --measure precision-at-recall [default: 0.8]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub least_recall: Option<Finite>,
     /// Votes [default: soft]
     #[arg(long, value_name = "HOW")]
     pub voting: Option<Voting>,

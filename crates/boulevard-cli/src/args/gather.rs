@@ -11,13 +11,13 @@ use super::learner::{Finite, off};
 #[derive(Clone, Debug, Default, Serialize, Args)]
 #[command(next_help_heading = "Parameters of gather")]
 pub struct GatherArgs {
-    /// How samples become one decision [default: direct]
+    /// How samples become one decision [default: auto]
     #[arg(long, value_name = "HOW")]
     pub decide: Option<Method>,
     /// Samples per decision that a direct machine is fitted for, from 1 to 16 [default: 3]
     #[arg(long, value_name = "K")]
     pub n_samples_per_decision: Option<usize>,
-    /// Tuples to learn from, about [default: K times the rows]
+    /// Tuples to learn from, about [default: K times the rows, at most 20000]
     #[arg(long, value_name = "N")]
     pub n_extended: Option<usize>,
     /// Scale of the kernel between sets [default: mean]

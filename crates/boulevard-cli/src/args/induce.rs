@@ -1,6 +1,6 @@
 //! Flags of feature induction.
 
-use boulevard::methods::feature_induction::{Amount, Depth, GammaRule, Output};
+use boulevard::methods::feature_induction::{Amount, Depth, GammaRule, Output, RuleLimit};
 use clap::Args;
 use serde::Serialize;
 
@@ -13,6 +13,9 @@ pub struct InduceArgs {
     /// Features to induce: a number, or `auto` for what held-out rows say [default: auto]
     #[arg(long, value_name = "N")]
     pub n_induced: Option<Amount>,
+    /// Rules of the model: a number at most, `none` for whole trees, or `auto` for as few as held-out rows allow [default: auto]
+    #[arg(long, value_name = "N")]
+    pub max_rules: Option<RuleLimit>,
     /// Depth of the trees: a number, `none` for no limit, or `auto` for what held-out rows say [default: auto]
     #[arg(long, value_name = "DEPTH")]
     pub max_depth: Option<Depth>,

@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use boulevard::any::{METHODS, lists};
 use boulevard::kernel::{Gamma, Kernel};
-use boulevard::methods::multitask_selection::{MarginPrior, Select};
+use boulevard::methods::multitask_selection::{Keep, MarginPrior, Select};
 use boulevard::solver::linear::{Bias, LinearLoss, Regularizer};
-use boulevard::svm::{ClassWeight, Multiclass};
+use boulevard::svm::ClassWeight;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -134,6 +134,18 @@ pub enum SamplingName {
     Trimming,
 }
 
+/// How many classes are reduced to two, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum MulticlassName {
+    /// One machine per pair of classes, which vote (svc, nu-svc, gather)
+    OneVsOne,
+    /// One machine per class against the others
+    OneVsRest,
+    /// All classes in one problem, with the hinge and the L2 penalty (linear)
+    CrammerSinger,
+}
+
 /// Settings under one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -194,7 +206,7 @@ pub fn off(switch: &bool) -> bool {
 #[derive(Clone, Debug, Default, Serialize, Args)]
 #[command(next_help_heading = "Parameters")]
 pub struct LearnerArgs {
-    /// Price of an error [default: 1; induce: 0.01]; decay of the margin prior (select) [default: 3]
+    /// Price of an error [default: 1; induce: 0.01]; decay of the margin prior (select) [default: chosen on held-out rows]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<Finite>,
     /// Share of margin errors, from 0 to 1 (nu-svc, nu-svr, one-class) [default: 0.5]
@@ -218,9 +230,9 @@ pub struct LearnerArgs {
     /// Weight of classes: `balanced`, or NAME=FACTOR,NAME=FACTOR,... (svc, nu-svc, linear, gather, induce, boost)
     #[arg(long, value_name = "WEIGHTS")]
     pub class_weight: Option<ClassWeight>,
-    /// How more than two classes are handled (svc, nu-svc, gather) [default: one-vs-one]
+    /// How more than two classes are handled (svc, nu-svc, gather, linear) [default: one-vs-one; linear: one-vs-rest]
     #[arg(long, value_name = "HOW")]
-    pub multiclass: Option<Multiclass>,
+    pub multiclass: Option<MulticlassName>,
     /// Fit probabilities too; costs five more fits (classifiers)
     #[arg(long)]
     #[serde(skip_serializing_if = "off")]
@@ -258,7 +270,7 @@ pub struct LearnerArgs {
     /// Whether base kernels are brought to k(x, x) = 1 (select) [default: true]
     #[arg(long, value_name = "BOOL")]
     pub normalize_kernels: Option<bool>,
-    /// Prior probability that a feature or kernel is on, above 0 and at most 1 (select) [default: 0.01]
+    /// Prior probability that a feature or kernel is on, above 0 and at most 1 (select) [default: one in as many as there are features]
     #[arg(long, value_name = "RHO", allow_negative_numbers = true)]
     pub rho: Option<Finite>,
     /// Its logarithm, from -700 to 0; wins over --rho (select)
@@ -276,6 +288,12 @@ pub struct LearnerArgs {
     /// Switches at or below this are off when predicting (select) [default: 0]
     #[arg(long, value_name = "SWITCH", allow_negative_numbers = true)]
     pub threshold: Option<Finite>,
+    /// Features that are kept and fitted again: a number, `all`, or `auto` for what held-out rows say (select) [default: auto]
+    #[arg(long, value_name = "N")]
+    pub keep: Option<Keep>,
+    /// Whether columns and targets are brought to unit scale inside (select) [default: where c or rho is not given]
+    #[arg(long, value_name = "BOOL")]
+    pub standardize: Option<bool>,
     /// Prior of the margin in regression (select) [default: exp]
     #[arg(long, value_name = "PRIOR")]
     pub margin_prior: Option<MarginPrior>,
@@ -295,6 +313,9 @@ pub struct LearnerArgs {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     #[serde(skip)]
     pub seed: u64,
+    /// Choose C and the kernel's width by held-out rows as well, unless a width is given (gather, boost) [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub tune: Option<bool>,
     /// Which rows a tree (induce) or a round (boost) learns from [default: resample; boost: all]
     #[arg(long, value_name = "HOW")]
     pub sampling: Option<SamplingName>,

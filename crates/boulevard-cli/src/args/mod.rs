@@ -15,7 +15,7 @@ pub use kernel::kernel_word;
 pub use learner::{LearnerArgs, MethodName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{
-    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,
+    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, ExploreArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,
     ReproduceArgs, ScaleArgs, TrainArgs, TuneArgs,
 };
 
@@ -52,6 +52,8 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Search C and gamma by cross-validation, and refit with the best
     Tune(TuneArgs),
+    /// Look at data and models on a local page: train, choose on the front, compare, save
+    Explore(ExploreArgs),
     /// Say in words what a model is
     Inspect(InspectArgs),
     /// Look a data file over: bad lines, classes, columns, scales

@@ -61,7 +61,11 @@ fn bytes(text: &str) -> Result<usize, String> {
     };
     let number: f64 = digits.parse().map_err(|_| format!("`{text}` is not a number of bytes, such as 500M"))?;
     let total = number * factor;
-    if (1.0..1e18).contains(&total) { Ok(total as usize) } else { Err("the limit must be at least 1 byte".to_owned()) }
+    match total {
+        _ if total >= 1e18 => Err("the limit must be below 10^18 bytes (leave it out for none)".to_owned()),
+        _ if total >= 1.0 => Ok(total as usize),
+        _ => Err("the limit must be at least 1 byte".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -74,7 +78,7 @@ mod tests {
         assert_eq!(bytes("2g"), Ok(2_000_000_000));
         assert_eq!(bytes("1.5kB"), Ok(1500));
         assert_eq!(bytes("77"), Ok(77));
-        for bad in ["", "x", "M", "5q", "-1", "0", "nan"] {
+        for bad in ["", "x", "M", "5q", "-1", "0", "nan", "99999999999999999999G"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
         assert!(seconds("0").is_err() && seconds("-1").is_err() && seconds("nan").is_err());

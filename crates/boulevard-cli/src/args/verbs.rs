@@ -12,7 +12,7 @@ use super::{DataArgs, LearnerArgs, MethodName, RunArgs};
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Where to write the HTML report
-    #[arg(short, long, value_name = "FILE", default_value = "boulevard-demo.html")]
+    #[arg(short, long, visible_alias = "report", value_name = "FILE", default_value = "boulevard-demo.html")]
     pub output: PathBuf,
     #[command(flatten)]
     pub run: RunArgs,
@@ -113,6 +113,9 @@ pub struct EvaluateArgs {
     /// Write that curve as an HTML page with a picture
     #[arg(long, value_name = "FILE.html", requires = "sizes")]
     pub curve: Option<PathBuf>,
+    /// Write a report as an HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     pub learner: LearnerArgs,
     #[command(flatten)]
@@ -147,12 +150,49 @@ pub struct TuneArgs {
     /// Where to save the model refitted with the best parameters
     #[arg(short, long, value_name = "MODEL")]
     pub output: Option<PathBuf>,
+    /// Write a report as an HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     pub learner: LearnerArgs,
     #[command(flatten)]
     pub read: DataArgs,
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// `boulevard explore`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  boulevard explore                                 drop a file on the page, or take a built-in set
+  boulevard explore flowers.csv
+  boulevard explore flowers.model --data flowers.csv
+  boulevard explore --no-open --port 8080
+
+The page is served on this machine only, at the address that is printed; Ctrl-C ends it.")]
+pub struct ExploreArgs {
+    /// Data file or model file
+    #[arg(value_name = "DATA or MODEL")]
+    pub file: Option<PathBuf>,
+    /// The table that a MODEL learnt from
+    #[arg(long, value_name = "DATA")]
+    pub data: Option<PathBuf>,
+    /// Folder that models are saved to; nothing is written outside it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// Do not open a browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// Megabytes that a dropped file may have
+    #[arg(long, value_name = "MB", default_value_t = 1024)]
+    pub max_upload: u64,
+    /// End when the page has been closed for a minute
+    #[arg(long)]
+    pub exit_when_closed: bool,
 }
 
 /// `boulevard inspect`
@@ -280,6 +320,9 @@ pub struct ReproduceArgs {
     /// Write all results to this file too
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write all tables and pictures to this HTML page too
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Forget finished cells and start again
     #[arg(long)]
     pub fresh: bool,

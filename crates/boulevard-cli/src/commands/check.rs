@@ -17,6 +17,7 @@ use boulevard::words::listed;
 const RARE: f64 = 0.1;
 
 pub fn run(args: &CheckArgs) -> Result<Outcome> {
+    args.read.expect_no_filling()?;
     files::expect_file(&args.data)?;
     let target = if args.regression { TargetKind::Real } else { TargetKind::Auto };
     let mut problems: Vec<Problem> = Vec::new();

@@ -12,6 +12,7 @@ use crate::report::print;
 use crate::{data, files};
 
 pub fn run(args: &ConvertArgs) -> Result<Outcome> {
+    args.read.expect_no_filling()?;
     files::expect_writable(&args.output)?;
     let what = match args.model {
         Some(format) => model(args, format)?,
@@ -31,6 +32,11 @@ fn model(args: &ConvertArgs, format: ModelFormat) -> Result<String> {
     match format {
         ModelFormat::Native => model.save(&args.output)?,
         ModelFormat::Libsvm => {
+            ensure!(
+                model.imputer().is_none(),
+                "{}: the model fills in missing values, which a LIBSVM model cannot; train on data without any",
+                args.input.display()
+            );
             ensure!(
                 model.scaler().is_none(),
                 "{}: the model scales its columns, which a LIBSVM model cannot; scale the data with `boulevard scale` and train without --scale",

@@ -8,27 +8,28 @@ use anyhow::Result;
 use boulevard::any::{AnyLearner, AnyModel};
 use boulevard::data::generate::{self, Clusters};
 use boulevard::data::{Dataset, LabelMatrix, Target, split};
+use boulevard::gallery;
 use boulevard::kernel::Kernel;
 use boulevard::methods::boosted::BoostedSvc;
 use boulevard::methods::feature_induction::{Amount, Depth, FeatureInduction};
-use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel};
-use boulevard::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
-use boulevard::methods::pareto::{ParetoModel, ParetoSvc};
+use boulevard::methods::multi_sample::{Method, MultiSample, MultiSampleModel, curve_picture};
+use boulevard::methods::multitask_selection::MultiTaskSelection;
+use boulevard::methods::pareto::ParetoSvc;
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
 use boulevard::observe::Context;
+use boulevard::picture::Picture;
 use boulevard::svm::{ClassWeight, Learner, Model, OneClass, Penalty, Svc, Svr, Tube};
 use boulevard::validation::loss;
 use serde_json::json;
 
-use super::train::map;
 use crate::Outcome;
 use crate::args::DemoArgs;
 use crate::files;
 use crate::progress::Watcher;
 use crate::report::table::Table;
-use crate::report::{self, html, number, picture, print, print_json};
+use crate::report::{html, number, print, print_json};
 
 /// One stop of the tour.
 struct Stop {
@@ -40,7 +41,7 @@ struct Stop {
     error: f64,
     fitted: AnyModel,
     seconds: f64,
-    figure: Option<String>,
+    figures: Vec<Picture>,
     words: &'static str,
 }
 
@@ -104,24 +105,20 @@ fn table(stops: &[Stop]) -> Table {
 }
 
 fn page(stops: &[Stop], table: &Table) -> String {
-    let mut body = String::from(
-        "<p>A support vector machine looks for the widest street between classes. Here it is on seven problems that the library makes \
-         itself. Errors are on rows that were not learnt from; the gap says how far the solution can be from the best one, at most.</p>\n",
+    let mut page = html::Page::new("Boulevard: a tour");
+    page.text(&format!(
+        "A support vector machine looks for the widest street between classes. Here it is on {} problems that the library makes itself. \
+         Errors are on rows that were not learnt from; the gap says how far the solution can be from the best one, at most.",
+        stops.len()
+    ));
+    page.table(table);
+    for stop in stops {
+        page.section(&format!("{}: {}", stop.problem, stop.method)).text(stop.words).pictures(stop.figures.iter().cloned());
+    }
+    page.section("Next").lines(
+        "boulevard explore your.csv\nboulevard train your.csv -o your.model --report your.html\nboulevard predict your.model new.csv",
     );
-    body.push_str(&table.html());
-    let figures: String = stops
-        .iter()
-        .filter_map(|stop| stop.figure.as_ref().map(|svg| html::figure(svg, &format!("{}, {}.", stop.problem, stop.method), stop.words)))
-        .collect();
-    body.push_str(
-        "<h2>Pictures</h2>\n<p>Colors of the ground say which class the machine chooses there; rings mark support vectors.</p>\n",
-    );
-    body.push_str(&html::cards(&figures));
-    body.push_str(
-        "<h2>Next</h2>\n<pre>boulevard check your.csv\nboulevard train your.csv -o your.model --report your.html\n\
-         boulevard predict your.model new.csv</pre>\n",
-    );
-    html::page("Boulevard: a tour", &body)
+    page.finish()
 }
 
 /// A fit and the seconds it took.
@@ -134,14 +131,13 @@ fn timed(learner: impl Into<AnyLearner>, train: &Dataset<'_>, context: &Context<
 fn classify(problem: &'static str, svc: Svc, train: &Dataset<'static>, test: &Dataset<'static>, context: &Context<'_>) -> Result<Stop> {
     let (fitted, seconds) = timed(svc, train, context)?;
     let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let figure = svg(&fitted, train)?;
-    Ok(Stop { problem, method: "SVC", rows: train.len(), measure: "error", error, fitted, seconds, figure, words: "" })
+    let figures = map(&fitted, train, context)?;
+    Ok(Stop { problem, method: "SVC", rows: train.len(), measure: "error", error, fitted, seconds, figures, words: "" })
 }
 
-/// The decision map without its caption.
-fn svg(fitted: &AnyModel, data: &Dataset<'_>) -> Result<Option<String>> {
-    let figure = map(fitted, data)?;
-    Ok(figure.and_then(|text| Some(text[text.find("<svg")?..text.find("</svg>")? + 6].to_owned())))
+/// The decision map.
+fn map(fitted: &AnyModel, data: &Dataset<'_>, context: &Context<'_>) -> Result<Vec<Picture>> {
+    Ok(gallery::decision_map(fitted, data, None, context)?.into_iter().collect())
 }
 
 fn banana(context: &Context<'_>) -> Result<Stop> {
@@ -210,8 +206,8 @@ fn rare_labels(context: &Context<'_>) -> Result<Stop> {
         unreachable!("labels on both sides")
     };
     let counts = LabelConfusion::new(truth, &said, None)?;
-    let bars: Vec<(String, f64, Option<f64>)> =
-        counts.names().iter().zip(counts.label_scores()).map(|(name, score)| (name.clone(), score.f1, None)).collect();
+    let mut figures = vec![gallery::label_bars(&counts, "rows that were not learnt from")];
+    figures.extend(fitted.pictures(None, context)?);
     Ok(Stop {
         problem: "rare labels",
         method: "boosted",
@@ -220,7 +216,7 @@ fn rare_labels(context: &Context<'_>) -> Result<Stop> {
         error: 1.0 - counts.macro_average().f1,
         fitted,
         seconds,
-        figure: Some(picture::bars("F1 of each label", &bars, |value| number::general(value, 3))),
+        figures,
         words: "Several labels per row, one of them rare: F1 of each on new rows.",
     })
 }
@@ -231,7 +227,8 @@ fn rules(context: &Context<'_>) -> Result<Stop> {
     let induce = FeatureInduction { c: 1.0, n_induced: Amount::Exactly(10), max_depth: Depth::AtMost(3), ..FeatureInduction::default() };
     let (fitted, seconds) = timed(induce, &train, context)?;
     let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let figure = svg(&fitted, &train)?;
+    let mut figures = map(&fitted, &train, context)?;
+    figures.extend(fitted.pictures(None, context)?);
     let words = "A linear machine with ten induced trees: their rules can be read with `boulevard inspect`.";
     Ok(Stop {
         problem: "checkerboard",
@@ -241,7 +238,7 @@ fn rules(context: &Context<'_>) -> Result<Stop> {
         error,
         fitted,
         seconds,
-        figure,
+        figures,
         words,
     })
 }
@@ -252,9 +249,7 @@ fn front(context: &Context<'_>) -> Result<Stop> {
     let pareto = ParetoSvc { kernel: Kernel::rbf(1.0), ..ParetoSvc::default() };
     let (fitted, seconds) = timed(pareto, &train, context)?;
     let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let model = fitted.expect::<ParetoModel>()?;
-    let named = report::front::Named { name: "exact", points: &model.front, estimates: &model.estimates, marks: model.marks() };
-    let [_, errors] = report::front::drawings(&[named]);
+    let figures = fitted.pictures(None, context)?;
     Ok(Stop {
         problem: "banana",
         method: "front",
@@ -263,7 +258,7 @@ fn front(context: &Context<'_>) -> Result<Stop> {
         error,
         fitted,
         seconds,
-        figure: Some(errors),
+        figures,
         words: "A hundred machines from the widest street to the hardest margin: training and hold-out error in percent.",
     })
 }
@@ -276,7 +271,6 @@ fn friedman(context: &Context<'_>) -> Result<Stop> {
         (Target::Real(truth), Target::Real(said)) => (truth.clone(), said),
         _ => unreachable!("a regressor on a regression problem"),
     };
-    let pairs: Vec<(f64, f64)> = truth.iter().copied().zip(said.iter().copied()).take(400).collect();
     Ok(Stop {
         problem: "Friedman's function",
         method: "SVR",
@@ -285,7 +279,7 @@ fn friedman(context: &Context<'_>) -> Result<Stop> {
         error: regression::root_mean_squared_error(&truth, &said, None)?,
         fitted,
         seconds,
-        figure: Some(picture::agreement("true value against prediction", &pairs)),
+        figures: vec![gallery::agreement(&truth[..400], &said[..400], true)?],
         words: "Five columns matter, two do not; the noise alone has an RMSE of 1.",
     })
 }
@@ -297,12 +291,10 @@ fn select(context: &Context<'_>) -> Result<Stop> {
     let all = generate::classification(2100, 4, &shape)?;
     let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2100.0, 0)?;
     let (train, test) = (all.select(&parts.train), all.select(&parts.test));
-    let learner = MultiTaskSelection { c: 2.0, ..MultiTaskSelection::default() };
+    let learner = MultiTaskSelection { c: Some(2.0), rho: Some(0.01), ..MultiTaskSelection::default() };
     let (fitted, seconds) = timed(learner, &train, context)?;
     let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let bars: Vec<_> =
-        fitted.expect::<MultiTaskSelectionModel>()?.largest_switches(10).into_iter().map(|(name, on)| (name, on, None)).collect();
-    let figure = Some(picture::bars("the ten largest of forty switches", &bars, |value| number::general(value, 2)));
+    let figures = fitted.pictures(Some(&train), context)?;
     Ok(Stop {
         problem: "3 of 40 columns",
         method: "select",
@@ -311,8 +303,8 @@ fn select(context: &Context<'_>) -> Result<Stop> {
         error,
         fitted,
         seconds,
-        figure,
-        words: "The probability that a column matters, for the ten largest; three columns do.",
+        figures,
+        words: "The probability that a column matters, for the largest ones; three columns do.",
     })
 }
 
@@ -324,7 +316,7 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
     let fresh = generate::banana(4000, 6);
     let rows: Vec<usize> = (0..fresh.len()).filter(|&row| fresh.expect_classes().is_ok_and(|c| c.codes()[row] == 1)).collect();
     let error = loss(&Target::None, &fitted.predict_in(&fresh.x.select(&rows), context)?, None)?;
-    let figure = svg(&fitted, &train)?;
+    let figures = map(&fitted, &train, context)?;
     Ok(Stop {
         problem: "one crescent",
         method: "one-class",
@@ -333,7 +325,7 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
         error,
         fitted,
         seconds,
-        figure,
+        figures,
         words: "Learnt from one class alone with nu = 0.1: about one new row in ten falls outside.",
     })
 }
@@ -341,12 +333,11 @@ fn one_class(context: &Context<'_>) -> Result<Stop> {
 /// Three samples per decision, of which the class is known to be the same.
 fn three_samples(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::two_gaussians(200, 1, 2, 1.5), generate::two_gaussians(6000, 2, 2, 1.5));
-    let gather = MultiSample { kernel: Kernel::rbf(0.1), ..MultiSample::default() };
+    let gather = MultiSample { method: Method::Direct, kernel: Kernel::rbf(0.1), ..MultiSample::default() };
     let (fitted, seconds) = timed(gather, &train, context)?;
     let model = fitted.expect::<MultiSampleModel>()?;
     let curve = model.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;
     let error = curve.iter().find(|point| point.size == 3).map_or(f64::NAN, |point| point.error);
-    let line: Vec<(f64, f64)> = curve.iter().map(|point| (point.size as f64, point.error)).collect();
     Ok(Stop {
         problem: "three samples",
         method: "gather",
@@ -354,7 +345,7 @@ fn three_samples(context: &Context<'_>) -> Result<Stop> {
         measure: "error",
         error,
         seconds,
-        figure: Some(picture::curve("error against samples per decision", &line, "samples per decision", "error")),
+        figures: vec![curve_picture(&curve, Some(3))],
         words: "Samples that are known to share a class are judged together: one machine for sets of three, consensus for other sizes.",
         fitted,
     })

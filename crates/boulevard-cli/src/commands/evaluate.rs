@@ -21,6 +21,7 @@ use crate::report::{labels, number, print, print_json};
 use crate::{data, files, report};
 
 mod curve;
+mod page;
 
 /// Per-fold values are printed up to this many.
 const MOST_FOLDS: usize = 100;
@@ -30,15 +31,17 @@ const BATCH: usize = 64;
 
 pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let plans = Plan::several(&args.method, &args.learner)?;
+    let plans = plans.into_iter().map(|plan| plan.filling(args.read.fill())).collect::<Result<Vec<Plan>>>()?;
     let target = plans[0].target();
     ensure!(plans.iter().all(|plan| plan.target() == target), "classification, regression and one-class methods cannot be compared");
     let gather = plans.iter().find(|plan| matches!(plan.learner(), AnyLearner::MultiSample(_)));
     ensure!(args.sizes.is_empty() || gather.is_some(), "--sizes does not apply to these methods: it belongs to gather");
     ensure!(!args.sizes.contains(&0), "--sizes must be at least 1");
     check::at_least("evaluate", "repeats", args.repeats, 1)?;
-    if let Some(path) = &args.curve {
+    for path in args.curve.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
+    data::expect_tasks(&plans, &args.read)?;
     let data = data::read_for(&plans[0], &args.data, &args.read)?;
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
@@ -54,6 +57,9 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
         report::complain("warning: some fits did not converge; their folds count all the same");
     }
     let tests = compare(&judged, &data)?;
+    if let Some(path) = &args.report {
+        files::write(path, page::page(&judged, &tests, curve.as_ref(), &data, args)?.as_bytes())?;
+    }
     if args.run.json {
         let mut value = as_json(&judged, &tests, &data)?;
         if let Some(curve) = &curve {
@@ -74,6 +80,9 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
         }
         if let Some(path) = &args.curve {
             text.push_str(&format!("curve written to {}\n", path.display()));
+        }
+        if let Some(path) = &args.report {
+            text.push_str(&format!("report written to {}\n", path.display()));
         }
         print(&text)?;
     }
@@ -238,20 +247,25 @@ fn as_text(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>) -> Resul
         }
     }
     for Comparison { first, second, test } in tests {
-        let (a, b) = (&judged[*first].name, &judged[*second].name);
-        let verdict = match test.p {
-            p if p < 0.05 => format!("{} is better", if test.mean < 0.0 { a } else { b }),
-            _ => "no difference shown".to_owned(),
-        };
-        text.push_str(&format!(
-            "\n{a} - {b}: mean difference {}, corrected resampled t = {:.3} with {:.0} degrees, p = {:.4}: {verdict}\n",
-            number::general(test.mean, 4),
-            test.t,
-            test.degrees,
-            test.p
-        ));
+        text.push_str(&format!("\n{}\n", verdict(judged, *first, *second, test)));
     }
     Ok(text)
+}
+
+/// What a test says.
+fn verdict(judged: &[Judged], first: usize, second: usize, test: &TTest) -> String {
+    let (a, b) = (&judged[first].name, &judged[second].name);
+    let verdict = match test.p {
+        p if p < 0.05 => format!("{} is better", if test.mean < 0.0 { a } else { b }),
+        _ => "no difference shown".to_owned(),
+    };
+    format!(
+        "{a} - {b}: mean difference {}, corrected resampled t = {:.3} with {:.0} degrees, p = {:.4}: {verdict}",
+        number::general(test.mean, 4),
+        test.t,
+        test.degrees,
+        test.p
+    )
 }
 
 /// Rows are the truth, columns what was said.

@@ -12,7 +12,9 @@ use crate::report::{front, print, print_json};
 pub fn run(args: &InspectArgs) -> Result<Outcome> {
     let model = model::load(&args.model)?;
     if args.json {
-        print_json(&model.to_json())?;
+        let mut value = model.to_json();
+        value["pictures"] = serde_json::json!(model.pictures(None, &boulevard::observe::Context::default())?);
+        print_json(&value)?;
     } else {
         let mut text = format!("{}\n{}", args.model.display(), facts_text(&model.facts()));
         if let Some(model) = model.get::<ParetoModel>() {

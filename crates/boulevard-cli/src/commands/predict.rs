@@ -1,10 +1,8 @@
 //! `boulevard predict`: labels, decision values and probabilities as CSV; the accuracy where the truth is known.
 
-use std::io::Read;
-
 use anyhow::{Context as _, Result, ensure};
-use boulevard::data::io::{Format, ReadOptions, Scan, TargetKind, read_whole, read_whole_from};
-use boulevard::data::{Dataset, Sets, Target};
+use boulevard::data::io::{Format, Missing, ReadOptions, Scan, TargetKind, read_whole, read_whole_from};
+use boulevard::data::{Dataset, Fill, Imputer, Sets, Target};
 use boulevard::metrics::classification::Confusion;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::metrics::regression;
@@ -154,6 +152,27 @@ fn tell_dropped(dropped: &[usize], rows: usize) {
     complain(&format!("warning: {} of {total} rows have missing values and get no answer: lines {lines}", dropped.len()));
 }
 
+/// What to do about missing values: what the model remembers, unless the command says something that goes with it.
+fn missing(model: &AnyModel, args: &PredictArgs) -> Result<Missing> {
+    let (remembered, asked) = (model.imputer().map(Imputer::fill), args.read.fill());
+    if let Some(asked @ (Fill::Median | Fill::MostFrequent)) = asked {
+        ensure!(
+            remembered == Some(asked),
+            "{}: the model remembers no values for --missing {}: train it with the same flag",
+            args.model.display(),
+            if asked == Fill::Median { "median" } else { "most-frequent" }
+        );
+    }
+    if args.read.missing.is_some() || args.read.drop_missing {
+        return Ok(args.read.options(TargetKind::None).missing);
+    }
+    Ok(match remembered {
+        None => Missing::Error,
+        Some(Fill::Drop) => Missing::DropRow,
+        Some(Fill::Median | Fill::MostFrequent) => Missing::Keep,
+    })
+}
+
 /// Reads the file, with the label if it has one.
 ///
 /// Without `--label` the last column is a label exactly if the model does not need it as a feature.
@@ -165,6 +184,7 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
         _ => TargetKind::Classes,
     };
     let mut options = args.read.options(target);
+    options.missing = missing(model, args)?;
     if let Answers::Labels(names) = model.answers() {
         return read_labels(names, args, options);
     }
@@ -175,8 +195,9 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
         let use_ = boulevard::data::io::PrecomputedUse::Predict;
         return Ok((boulevard::data::io::read_precomputed(&args.data, &options, use_)?.data, Vec::new()));
     }
+    options.features = names.map(<[String]>::to_vec);
     // Standard input can be read only once, and the file may have to be read twice.
-    let input = if args.data.as_os_str() == "-" { Some(standard_input()?) } else { None };
+    let input = if args.data.as_os_str() == "-" { Some(files::standard_input()?) } else { None };
     let load = |options: &ReadOptions| match &input {
         Some(bytes) => read_whole_from(&bytes[..], "-", options),
         None => read_whole(&args.data, options),
@@ -184,6 +205,14 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
     let with_label = load(&options);
     if args.read.label.is_some() || target == TargetKind::None || options.format == Some(Format::Libsvm) {
         return Ok(found(with_label?));
+    }
+    // A column that stands where the label should be, but is empty or no label: the features are what counts.
+    if names.is_some()
+        && let Err(refused) = &with_label
+        && let Ok(scan) = load(&ReadOptions { target: TargetKind::None, ..options.clone() })
+    {
+        complain(&format!("warning: the label cannot be read, so there is no score: {refused}"));
+        return Ok(found(scan));
     }
     let needed = match &with_label {
         Ok(scan) => match (names, &scan.data.feature_names) {
@@ -201,7 +230,7 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
 
 /// Reads a file for a model of labels: with their columns where it has them all, else without.
 fn read_labels(names: &[String], args: &PredictArgs, mut options: ReadOptions) -> Result<Found> {
-    let input = if args.data.as_os_str() == "-" { Some(standard_input()?) } else { None };
+    let input = if args.data.as_os_str() == "-" { Some(files::standard_input()?) } else { None };
     let load = |options: &ReadOptions| match &input {
         Some(bytes) => read_whole_from(&bytes[..], "-", options),
         None => read_whole(&args.data, options),
@@ -214,12 +243,6 @@ fn read_labels(names: &[String], args: &PredictArgs, mut options: ReadOptions) -
         return Ok(found(scan));
     }
     Ok(found(load(&ReadOptions { labels: Vec::new(), target: TargetKind::None, ..options })?))
-}
-
-fn standard_input() -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
-    Ok(bytes)
 }
 
 /// How good the predictions are.

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use boulevard::gallery;
 use boulevard::observe::Context;
+use boulevard::picture::Picture;
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -11,8 +13,9 @@ use crate::args::ReproduceArgs;
 use crate::files;
 use crate::papers::{self, Bench, Entry, Spec, State};
 use crate::progress::{Watcher, interrupted};
+use crate::report::html::Page;
 use crate::report::table::Table;
-use crate::report::{html, number, picture, print};
+use crate::report::{number, print, story};
 
 pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
     if args.list {
@@ -21,12 +24,13 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
     let specs = chosen(args)?;
     let Some(data) = &args.data else { bail!("--data DIR is needed: the folder with the data sets") };
     ensure!(data.is_dir(), "{}: is not a folder with data sets", data.display());
-    if let Some(path) = &args.json {
+    for path in args.json.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
     std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     let watcher = Watcher::new(args.quiet);
     let mut all = Vec::new();
+    let mut whole = Page::new("Tables of papers beside the published numbers");
     for (place, spec) in specs.iter().enumerate() {
         // What several tables of a paper need is forgotten once, before the first of them.
         if args.fresh && specs[..place].iter().all(|before| paper(before) != paper(spec)) {
@@ -48,8 +52,15 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
             args.out.display()
         ))?;
         all.push(value);
+        whole.section(&format!("{}: {}", spec.name, spec.title));
+        tell(&mut whole, spec, &entries, &figures);
     }
     watcher.finish();
+    if let Some(path) = &args.report {
+        whole.section("How it was made").lines(&story::command_line());
+        files::write(path, whole.finish().as_bytes())?;
+        print(&format!("report written to {}\n", path.display()))?;
+    }
     if let Some(path) = &args.json {
         files::write(path, format!("{:#}\n", json!(all)).as_bytes())?;
     }
@@ -85,7 +96,7 @@ fn shared_folder(spec: &Spec, args: &ReproduceArgs) -> PathBuf {
 }
 
 /// All rows of one table and their pictures; finished cells are not computed again.
-fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> Result<(Vec<Entry>, String)> {
+fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> Result<(Vec<Entry>, Vec<Picture>)> {
     let mode = if args.quick { "quick" } else { "full" };
     let state = State::open(args.out.join("state").join(spec.name.replace('/', "-")).join(mode), args.fresh)?;
     let shared = State::open(shared_folder(spec, args), false)?;
@@ -96,7 +107,7 @@ fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> R
     }
     let rows: Vec<&str> =
         spec.rows.iter().copied().filter(|row| args.only.is_empty() || args.only.iter().any(|only| only == row)).collect();
-    let (mut entries, mut figures) = (Vec::new(), String::new());
+    let (mut entries, mut figures) = (Vec::new(), Vec::new());
     for (place, row) in rows.iter().enumerate() {
         watcher.note(&format!("{}: {row} ({} of {})", spec.name, place + 1, rows.len()));
         let bench = Bench { data, quick: args.quick, state: &state, shared: &shared, context };
@@ -106,7 +117,7 @@ fn table(spec: &Spec, args: &ReproduceArgs, data: &Path, watcher: &Watcher) -> R
             bail!("interrupted; finished cells are kept in {}: the same command goes on from there", args.out.display());
         }
         entries.extend(result.with_context(|| format!("{}, row {row}", spec.name))?);
-        figures.push_str(&papers::figures(spec, &bench, row)?);
+        figures.extend(papers::figures(spec, &bench, row)?);
     }
     Ok((entries, figures))
 }
@@ -164,31 +175,23 @@ fn as_json(spec: &Spec, entries: &[Entry], quick: bool) -> Value {
     json!({ "table": spec.name, "title": spec.title, "source": spec.source, "protocol": spec.protocol, "quick": quick, "entries": rows, "summary": summary(entries) })
 }
 
-fn as_html(spec: &Spec, entries: &[Entry], figures: &str) -> String {
+/// A table with its pictures, on a page.
+fn tell(page: &mut Page, spec: &Spec, entries: &[Entry], figures: &[Picture]) {
     let counts = entries.iter().any(|entry| entry.counts);
     let several = entries.iter().filter(|entry| entry.counts || !counts).any(|entry| entry.column != entries[0].column);
     let name = |entry: &Entry| if several { format!("{} {}", entry.row, entry.column) } else { entry.row.clone() };
     // Parts reported apart have no bar, unless there is nothing else.
     let shown = entries.iter().filter(|entry| entry.counts || !counts);
     let bars: Vec<(String, f64, Option<f64>)> = shown.map(|entry| (name(entry), entry.ours, entry.published)).collect();
-    let caption = format!("Bars: our {}. Marks: the published number.", spec.measure);
-    if bars.is_empty() {
-        let body = format!(
-            "<p>{}</p>\n{}{figures}{}",
-            html::escape(spec.source),
-            as_table(entries).html(),
-            html::section("Protocol", spec.protocol)
-        );
-        return html::page(&format!("{}: {}", spec.name, spec.title), &body);
+    page.text(spec.source).classed("lead", &format!("{}.", summary(entries)));
+    if !bars.is_empty() {
+        page.pictures([gallery::published(&bars, spec.measure, &format!("Bars: our {}. Stars: the published number.", spec.measure))]);
     }
-    let body = format!(
-        "<p>{}</p>\n{}<p><b>{}.</b></p>\n<figure>{}<figcaption>{}</figcaption></figure>\n{figures}{}",
-        html::escape(spec.source),
-        as_table(entries).html(),
-        html::escape(&summary(entries)),
-        picture::bars("our numbers and the published ones", &bars, |value| number::general(value, 3)),
-        html::escape(&caption),
-        html::section("Protocol", spec.protocol)
-    );
-    html::page(&format!("{}: {}", spec.name, spec.title), &body)
+    page.pictures(figures.iter().cloned()).table(&as_table(entries)).text(&format!("Protocol: {}", spec.protocol));
+}
+
+fn as_html(spec: &Spec, entries: &[Entry], figures: &[Picture]) -> String {
+    let mut page = Page::new(&format!("{}: {}", spec.name, spec.title));
+    tell(&mut page, spec, entries, figures);
+    page.finish()
 }

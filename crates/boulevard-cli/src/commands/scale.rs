@@ -10,6 +10,7 @@ use crate::report::{complain, print};
 use crate::{data, files};
 
 pub fn run(args: &ScaleArgs) -> Result<Outcome> {
+    args.read.expect_no_filling()?;
     for path in args.save.iter().chain(&args.output) {
         files::expect_writable(path)?;
     }

@@ -4,10 +4,12 @@
 
 mod flags;
 
+pub use flags::flags_of;
+
 use anyhow::{Result, bail, ensure};
 use boulevard::any::{AnyLearner, AnyModel, Method, Plan as Work};
 use boulevard::data::io::TargetKind;
-use boulevard::data::{Dataset, Scaling};
+use boulevard::data::{Dataset, Fill, Scaling};
 use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
 use boulevard::svm::Learner;
@@ -69,7 +71,17 @@ impl Plan {
             "--scale does not apply to --kernel precomputed: the file holds kernel values, not columns"
         );
         learner.validate()?;
-        Ok(Self { method, work: Work { scaling, learner }, regression: args.regression })
+        Ok(Self { method, work: Work { missing: None, scaling, learner }, regression: args.regression })
+    }
+
+    /// The same with something done about missing values.
+    pub fn filling(mut self, fill: Option<Fill>) -> Result<Self> {
+        ensure!(
+            fill.is_none() || !self.work.learner.is_precomputed(),
+            "--missing does not apply to --kernel precomputed: the file holds kernel values, not columns"
+        );
+        self.work.missing = fill;
+        Ok(self)
     }
 
     /// The learner.

@@ -4,15 +4,14 @@ use anyhow::{Result, bail};
 use boulevard::data::io::{ReadOptions, TargetKind};
 use boulevard::data::{Dataset, generate};
 use boulevard::kernel::Kernel;
-use boulevard::methods::pareto::{Crossover, FrontPoint, Mode, ParetoSvc, marks};
+use boulevard::methods::pareto::{Crossover, FrontPoint, Mode, NamedFront, ParetoSvc, marks, pictures};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::StopReason;
+use boulevard::picture::Picture;
 use boulevard::svm::Learner;
 use serde::{Deserialize, Serialize};
 
 use super::{Bench, Entry, Spec};
-use crate::report::front::{Named, pictures};
-use crate::report::html;
 
 /// The fronts and the errors along them.
 pub const FIGURE_1: Spec = Spec {
@@ -160,7 +159,7 @@ fn run(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
 }
 
 /// Both pictures of a row, the exact front beside the evolved one.
-pub fn figures(bench: &Bench<'_>, row: &str) -> Result<String> {
+pub fn figures(bench: &Bench<'_>, row: &str) -> Result<Vec<Picture>> {
     let found = cell(bench, row, 0)?;
     let points = |dots: &[Dot]| -> Vec<FrontPoint> {
         let point = |dot: &Dot| FrontPoint {
@@ -178,9 +177,19 @@ pub fn figures(bench: &Bench<'_>, row: &str) -> Result<String> {
     let (evolved, exact) = (points(&found.evolved), points(&found.exact));
     let share = format!("evolved, {:.1} % of the exact hypervolume", 100.0 * found.volumes[1] / found.volumes[0]);
     let [of_evolved, of_exact] = [&evolved, &exact].map(|points| points.iter().map(|point| point.holdout_error).collect::<Vec<f64>>());
-    let both = pictures(&[
-        Named { name: &share, points: &evolved, estimates: &of_evolved, marks: marks(&evolved, &of_evolved, found.held) },
-        Named { name: "exact", points: &exact, estimates: &of_exact, marks: marks(&exact, &of_exact, found.held) },
-    ]);
-    Ok(format!("<h2>{}</h2>\n{}", html::escape(row), html::cards(&both)))
+    let named = |name, points, estimates| NamedFront {
+        name,
+        points,
+        estimates,
+        marks: marks(points, estimates, found.held),
+        picked: None,
+        rows: found.held,
+    };
+    let mut both = pictures(&[named(share.as_str(), evolved.as_slice(), of_evolved.as_slice()), named("exact", &exact, &of_exact)]);
+    for picture in &mut both {
+        picture.title = format!("{row}: {}", picture.title);
+        // Nothing can be chosen here.
+        picture.select = None;
+    }
+    Ok(both)
 }

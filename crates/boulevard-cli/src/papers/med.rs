@@ -159,7 +159,7 @@ fn figure_2(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let splits = if bench.quick { 2 } else { 5 };
     let mut entries = Vec::new();
     for c in [1.1, 2.0, 10.0] {
-        let learner = MultiTaskSelection { bias: BiasPrior::Flat, ln_rho: Some(ln_rho), c, ..MultiTaskSelection::default() };
+        let learner = MultiTaskSelection { bias: BiasPrior::Flat, ln_rho: Some(ln_rho), c: Some(c), ..MultiTaskSelection::default() };
         let mut counts = Vec::new();
         for seed in 0..splits {
             let parts = split(data.expect_classes()?, 200, 1335, seed)?;
@@ -199,6 +199,7 @@ fn labels(data: &Dataset<'_>) -> Result<TaskSet<'static>> {
         targets: (0..classes.names().len()).map(target).collect(),
         outputs: Outputs::Labels(classes.names().to_vec()),
         feature_names: None,
+        weights: None,
     })
 }
 
@@ -230,7 +231,7 @@ fn figure_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
         select: Select::Kernels,
         kernels,
         ln_rho: Some(ln_rho),
-        c: 10.0,
+        c: Some(10.0),
         share: false,
         ..MultiTaskSelection::default()
     };

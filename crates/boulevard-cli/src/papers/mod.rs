@@ -15,6 +15,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use boulevard::observe::Context;
+use boulevard::picture::Picture;
 use serde::{Deserialize, Serialize};
 
 pub use state::State;
@@ -42,8 +43,8 @@ pub fn all() -> Vec<Spec> {
 }
 
 /// Pictures of one row, for tables that stand for a figure.
-pub fn figures(spec: &Spec, bench: &Bench<'_>, row: &str) -> Result<String> {
-    if spec.name == evo::FIGURE_1.name { evo::figures(bench, row) } else { Ok(String::new()) }
+pub fn figures(spec: &Spec, bench: &Bench<'_>, row: &str) -> Result<Vec<Picture>> {
+    if spec.name == evo::FIGURE_1.name { evo::figures(bench, row) } else { Ok(Vec::new()) }
 }
 
 /// A table that can be regenerated.

@@ -127,6 +127,7 @@ fn plain(c: f64, gamma: f64) -> BoostedSvc {
         initial_weights: InitialWeights::Uniform,
         thresholds: Thresholds::Zero,
         early_stopping: false,
+        tune: false,
         at_least_one: AtLeastOne::Never,
         ..BoostedSvc::default()
     }

@@ -1,49 +1,130 @@
-//! Self-contained HTML pages: one style sheet, no scripts, readable on a phone and in the dark.
+//! Self-contained HTML pages: words and tables stand in the file, pictures are described in it and drawn by the bundled front end.
+
+use boulevard::picture::Picture;
+
+use super::table::Table;
+
+/// The front end, built by `scripts/web`.
+const STYLE: &str = include_str!("../../web/dist/style.css");
+const SCRIPT: &str = include_str!("../../web/dist/report.js");
 
 /// Text that stands for itself inside HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-const STYLE: &str = "\
-:root{color-scheme:light dark;--paper:#fbfaf7;--ink:#1d2126;--soft:#5c6670;--line:#d9d6cd;--card:#fff;--good:#1a7f4b;--bad:#b3381f;\
---c0:#c8553d;--c1:#2f6f9f;--c2:#6a8f3c;--c3:#8a5fa8;--r0:#f0d2ca;--r1:#cddfec;--r2:#dbe6ca;--r3:#e2d6ec}\
-@media(prefers-color-scheme:dark){:root{--paper:#15181c;--ink:#e7e4dc;--soft:#9aa3ad;--line:#343a41;--card:#1d2126;--good:#5fc48f;\
---bad:#ee8a72;--c0:#f08a70;--c1:#7db8e4;--c2:#a9cc78;--c3:#c3a0dd;--r0:#4a2b25;--r1:#213a4c;--r2:#323f22;--r3:#3b2c48}}\
-*{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,sans-serif}\
-main{max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0}\
-h2{font-size:1.2rem;margin:2.2rem 0 .4rem}p{margin:.4rem 0;max-width:44rem}.soft{color:var(--soft)}.good{color:var(--good)}\
-.bad{color:var(--bad)}.scroll{overflow-x:auto;margin:.8rem 0}table{border-collapse:collapse;font-size:.92rem;\
-font-variant-numeric:tabular-nums}th,td{text-align:left;padding:.32rem .7rem;border-bottom:1px solid var(--line);white-space:nowrap}\
-th{color:var(--soft);font-weight:600}.n{text-align:right}.cards{display:grid;gap:1rem;margin:1rem 0;\
-grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr))}figure{margin:0;background:var(--card);\
-border:1px solid var(--line);border-radius:.5rem;padding:.7rem}figure svg{width:100%;height:auto;display:block}\
-figcaption{font-size:.88rem;margin-top:.45rem;color:var(--soft)}figcaption b{color:var(--ink)}\
-pre{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.7rem;font-size:.86rem}";
-
-/// A page from a title and its body.
-pub fn page(title: &str, body: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <title>{0}</title><style>{STYLE}</style></head>\n<body><main>\n<h1>{0}</h1>\n{body}\
-         <p class=\"soft\">Written by boulevard {1}.</p>\n</main></body></html>\n",
-        escape(title),
-        env!("CARGO_PKG_VERSION")
-    )
+/// A page that grows from top to bottom.
+pub struct Page {
+    title: String,
+    body: String,
+    pictures: Vec<Picture>,
 }
 
-/// A heading and paragraphs.
-pub fn section(heading: &str, text: &str) -> String {
-    format!("<h2>{}</h2>\n<p>{}</p>\n", escape(heading), escape(text))
+impl Page {
+    pub fn new(title: &str) -> Self {
+        Self { title: title.to_owned(), body: String::new(), pictures: Vec::new() }
+    }
+
+    /// A heading that opens a section.
+    pub fn section(&mut self, heading: &str) -> &mut Self {
+        self.body.push_str(&format!("<h2>{}</h2>\n", escape(heading)));
+        self
+    }
+
+    /// A paragraph; one without words is left out.
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        self.classed("", text)
+    }
+
+    /// A paragraph of a class: `soft`, `lead`.
+    pub fn classed(&mut self, class: &str, text: &str) -> &mut Self {
+        if !text.is_empty() {
+            let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+            self.body.push_str(&format!("<p{class}>{}</p>\n", escape(text)));
+        }
+        self
+    }
+
+    pub fn table(&mut self, table: &Table) -> &mut Self {
+        self.body.push_str(&table.html());
+        self
+    }
+
+    /// Names with what is to be said about them.
+    pub fn facts<N: AsRef<str>>(&mut self, facts: &[(N, String)]) -> &mut Self {
+        let fact = |(name, value): &(N, String)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name.as_ref()), escape(value));
+        self.body.push_str(&format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(fact).collect::<String>()));
+        self
+    }
+
+    /// Lines to type.
+    pub fn lines(&mut self, lines: &str) -> &mut Self {
+        self.body.push_str(&format!("<pre>{}</pre>\n", escape(lines)));
+        self
+    }
+
+    /// A list of sentences.
+    pub fn list(&mut self, sentences: &[String]) -> &mut Self {
+        if !sentences.is_empty() {
+            let items: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
+            self.body.push_str(&format!("<ul>\n{items}</ul>\n"));
+        }
+        self
+    }
+
+    /// Pictures side by side where there is room, each with its sentence.
+    pub fn pictures(&mut self, pictures: impl IntoIterator<Item = Picture>) -> &mut Self {
+        let mut cards = String::new();
+        for picture in pictures {
+            cards.push_str(&format!(
+                "<figure class=\"picture\" data-picture=\"{}\"><h3>{}</h3><p class=\"sentence\">{}</p></figure>\n",
+                self.pictures.len(),
+                escape(&picture.title),
+                escape(&picture.sentence)
+            ));
+            self.pictures.push(picture);
+        }
+        if !cards.is_empty() {
+            self.body.push_str(&format!("<div class=\"cards\">{cards}</div>\n"));
+        }
+        self
+    }
+
+    /// The file.
+    pub fn finish(&self) -> String {
+        // A script element ends at its closing tag, wherever that stands.
+        let data = serde_json::to_string(&self.pictures).expect("pictures are plain data").replace('<', "\\u003c");
+        format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+             <title>{0}</title>\n<style>{STYLE}</style></head>\n<body><main>\n<h1>{0}</h1>\n{1}\
+             <noscript><p>The pictures need JavaScript; everything else can be read without.</p></noscript>\n\
+             <p class=\"soft\">Written by boulevard {2}.</p>\n</main>\n\
+             <script type=\"application/json\" id=\"pictures\">{data}</script>\n<script>{3}</script>\n</body></html>\n",
+            escape(&self.title),
+            self.body,
+            env!("CARGO_PKG_VERSION"),
+            SCRIPT.replace("</script", "<\\/script")
+        )
+    }
 }
 
-/// A picture with a caption: a bold title and a sentence.
-pub fn figure(svg: &str, title: &str, caption: &str) -> String {
-    format!("<figure>{svg}<figcaption><b>{}</b> {}</figcaption></figure>\n", escape(title), escape(caption))
-}
+#[cfg(test)]
+mod tests {
+    use boulevard::picture::{Axis, Layer, Mark, Picture, Role};
 
-/// Figures side by side where there is room.
-pub fn cards(figures: &str) -> String {
-    format!("<div class=\"cards\">{figures}</div>\n")
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_out_of_the_page() {
+        let evil = "</script><script>alert(1)</script>";
+        let layer = Layer::new(Mark::Bars, evil, Role::Neutral).numbers("x", vec![1.0]).texts("y", vec![evil.to_owned()]);
+        let picture = Picture::new("p", evil, Axis::linear(evil), Axis::names("y", vec![evil.to_owned()])).with(layer).saying(evil);
+        let mut page = Page::new(evil);
+        page.section(evil).text(evil).facts(&[(evil, evil.to_owned())]).lines(evil).list(&[evil.to_owned()]).pictures([picture]);
+        let text = page.finish();
+        assert!(!text.contains("<script>alert"), "escaped everywhere");
+        assert_eq!(text.matches("<script").count() - SCRIPT.matches("<script").count(), 2);
+        assert!(text.len() < 1_500_000);
+    }
 }

@@ -2,9 +2,8 @@
 
 pub mod front;
 pub mod html;
-pub mod induce;
 pub mod labels;
-pub mod picture;
+pub mod story;
 pub mod table;
 
 use std::io::{ErrorKind, Write};

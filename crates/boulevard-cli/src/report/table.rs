@@ -68,7 +68,10 @@ impl Table {
             format!("<tr>{}</tr>\n", row.iter().enumerate().map(cell).collect::<String>())
         };
         let body: String = self.rows.iter().map(|row| cells(row, "td")).collect();
-        format!("<div class=\"scroll\"><table><thead>{}</thead><tbody>\n{body}</tbody></table></div>\n", cells(&self.head, "th"))
+        format!(
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\"><table><thead>{}</thead><tbody>\n{body}</tbody></table></div>\n",
+            cells(&self.head, "th")
+        )
     }
 }
 

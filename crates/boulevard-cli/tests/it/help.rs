@@ -12,6 +12,7 @@ fn every_verb_has_help() {
         "predict",
         "evaluate",
         "tune",
+        "explore",
         "inspect",
         "check",
         "convert",

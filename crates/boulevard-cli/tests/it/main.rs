@@ -5,5 +5,6 @@ mod errors;
 mod gather;
 mod help;
 mod libsvm;
+mod missing;
 mod models;
 mod tour;

@@ -13,8 +13,11 @@ fn the_tour_is_short_and_leaves_a_page() {
         assert!(words.iter().any(|known| known.contains(word)), "{word}\n{out}");
     }
     let page = place.read("boulevard-demo.html");
-    assert_eq!(page.matches("<svg").count(), 12);
-    assert!(!page.contains("http"), "self-contained");
+    assert!(page.matches("<figure class=\"picture\"").count() >= 16);
+    for outside in ["src=\"", "href=\"", "@import", "url("] {
+        assert!(!page.contains(outside), "self-contained: {outside}");
+    }
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
 }
 
 fn pack(path: &std::path::Path, text: &str) {
@@ -92,5 +95,5 @@ fn the_fronts_are_drawn() {
     assert!(out.contains("share of the exact hypervolume"), "{out}");
     let page = place.read("results/evo-figure1-quick.html");
     // Two pictures of the row, and the bars of the table.
-    assert_eq!(page.matches("<svg").count(), 3);
+    assert_eq!(page.matches("<figure class=\"picture\"").count(), 3);
 }

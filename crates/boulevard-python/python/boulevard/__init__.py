@@ -12,9 +12,10 @@ True
 
 from typing import Any
 
-from . import datasets, exceptions, kernels, model_selection
-from ._core import __version__
+from . import datasets, exceptions, export, kernels, model_selection
+from ._core import FrozenModel, __version__
 from ._files import load
+from .export import to_onnx
 from .methods import (
     BoostedSVC,
     FeatureInducer,
@@ -33,6 +34,7 @@ __all__ = [
     "BoostedSVC",
     "FeatureInducer",
     "FeatureInductionClassifier",
+    "FrozenModel",
     "MultiSampleClassifier",
     "LinearSVC",
     "LinearSVR",
@@ -45,12 +47,14 @@ __all__ = [
     "__version__",
     "datasets",
     "exceptions",
+    "export",
     "kernels",
     "load",
     "model_selection",
     "plot",
     "selection_path",
     "selection_search",
+    "to_onnx",
     "transfer_report",
 ]
 

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core, _notes, _progress
+from . import _core, _html, _notes, _progress
 from ._limits import count_threads
 from ._request import Data, Limits, Tasks
 from ._typing import Parts, Table
@@ -117,6 +117,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     fit_time_: float
     fit_status_: int
     scaling_: Parts
+    imputation_: Parts
 
     # ------------------------------------------------------------ parameters
 
@@ -164,11 +165,27 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     def _read_anything(self, X: Any, y: Any, *, reset: bool, needs_y: bool) -> tuple[Any, Any]:
         dtype = [np.float64, np.float32]
         options = {"accept_sparse": "csr", "dtype": dtype, "order": "C", "accept_large_sparse": True, "reset": reset}
-        if needs_y:
-            X, y = validate_data(self, X, y, **options)
-        else:
-            X = validate_data(self, X, **options)
+        if not reset and "imputation_" in self.__dict__:
+            options["ensure_all_finite"] = "allow-nan"
+        try:
+            if needs_y:
+                X, y = validate_data(self, X, y, **options)
+            else:
+                X = validate_data(self, X, **options)
+        except ValueError as error:
+            if str(error).startswith("Input X contains NaN"):
+                raise ValueError(self._holes()) from None
+            raise
         return X if sp.issparse(X) else aligned(X), y
+
+    def _holes(self) -> str:
+        """What to do about missing values."""
+        name = type(self).__name__
+        return (
+            f"Input X contains NaN.\n{name} does not accept missing values encoded as NaN. Fill them in a pipeline: "
+            f"make_pipeline(SimpleImputer(strategy='median'), {name}()), with SimpleImputer from sklearn.impute, "
+            "or leave out the rows that have them."
+        )
 
     def _read_training(self, X: Any, y: Any, needs_y: bool = True) -> tuple[Any, Any]:
         """Training table and targets."""
@@ -205,6 +222,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         listener = self._listener(original)
         self.__dict__.pop("_training", None)
         self.__dict__.pop("scaling_", None)
+        self.__dict__.pop("imputation_", None)
         if "feature_names_in_" in self.__dict__:
             data = data._replace(features=self._feature_names())
         try:
@@ -324,6 +342,18 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self._need_model()
         self._native.save(os.fspath(path), _notes.write(self))
 
+    def pictures(self) -> list[dict[str, Any]]:
+        """Describe pictures of what the model learnt, as the program's reports and its page draw them.
+
+        Returns
+        -------
+        list of dict
+            Per picture ``id``, ``title``, ``sentence`` (what to see in it), the axes ``x`` and ``y`` (label, unit, scale) and ``layers``
+            (mark, name, role, columns). Pictures that need the training rows are left out. Plain data: draw it with what you like.
+        """
+        self._need_model()
+        return list(json.loads(self._native.pictures()))
+
     def describe(self) -> str:
         """Describe the fitted model in words, the same as ``boulevard inspect`` prints.
 
@@ -334,6 +364,44 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         """
         self._need_model()
         return self._native.describe()
+
+    def freeze(self) -> _core.FrozenModel:
+        """Make a predictor for one row at a time, for services where microseconds count.
+
+        The result knows nothing of scikit-learn: ``predict(row)`` and ``decision_function(row)`` take one row, a 1-D array of float64 or
+        a list of numbers, and give one answer, in a tenth of the time that ``predict`` needs for a table of one row. Names of features
+        are not looked at. It can be pickled, and it stays as it is when the estimator is fitted again.
+
+        Returns
+        -------
+        frozen : FrozenModel
+            ``predict`` gives a class label (a number, or 1 and -1, for other machines), ``decision_function`` one value, or one per
+            class where there are more than two.
+
+        Examples
+        --------
+        >>> from boulevard import SVC
+        >>> frozen = SVC().fit([[0.0], [1.0], [3.0], [4.0]], ["low", "low", "high", "high"]).freeze()
+        >>> str(frozen.predict([3.5]))
+        'high'
+        """
+        self._need_model()
+        if callable(getattr(self, "kernel", None)):
+            raise DataError(f"A {type(self).__name__} with a kernel function cannot be frozen: use one of the named kernels.")
+        classes = getattr(self, "classes_", None)
+        labels = list(classes) if isinstance(classes, np.ndarray) and classes.ndim == 1 else []
+        return _core.FrozenModel(bytes(self._native.to_bytes()), labels)
+
+    # ------------------------------------------------------------ notebooks
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + _html.summary(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += _html.summary(self)
+        return bundle
 
     @classmethod
     def _fits(cls, model: _core.Model) -> bool:
@@ -362,6 +430,8 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         if model.scaling is not None:
             self.scaling_ = json.loads(model.scaling)
+        if model.missing is not None:
+            self.imputation_ = json.loads(model.missing)
         self._prepare(model, parts)
         self._recall(_notes.Note(model).attributes)
         self._take(parts)

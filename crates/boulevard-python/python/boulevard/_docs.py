@@ -115,6 +115,8 @@ fit_time_ : float
 scaling_ : dict
     How columns are scaled before the model sees them; only of models from files that say so. Everything that speaks of columns then
     speaks of scaled ones: support vectors, coefficients, rules.
+imputation_ : dict
+    What takes the place of missing values (``NaN``); only of models from files that say so.
 solver_ : str
     How the problem was solved, and why: pair steps with cached kernel rows or blocks without.
 n_features_in_ : int
@@ -183,6 +185,11 @@ groups : array-like of shape (n_samples,), default=None
     "induction": """
 n_induced : int or "auto", default="auto"
     Rounds; "auto" chooses up to ``max_induced`` on held-out rows.
+max_rules : int, None or "auto", default="auto"
+    How many rules the model may have. "auto": as few as come within one standard error of the lowest error on held-out rows, 20 at most;
+    where ``n_induced`` is a number, the preset "paper" or the kernel not linear, no limit. A number: as many as have the lowest error
+    on held-out rows, that many at most. None: whole trees with all their leaves. A limited model is the linear machine with these rules
+    beside its columns, the same rules for all classes; the trees only offer them.
 max_depth : int, None or "auto", default="auto"
     Levels of tests in a tree; None is no limit (64), "auto" chooses 1, 3 or no limit on held-out rows.
 C : float, default=0.01
@@ -209,9 +216,13 @@ min_gain : float, default=0.0
     "induction_attributes": """
 rules_ : list of dict
     Rules, the weightiest first: ``text``, ``class``, ``adds`` (to the decision where it holds), ``weight`` (standard deviation of its
-    contribution), ``support``, ``edge``, ``rounds``. Equal rules of different trees are one.
+    contribution), ``support``, ``edge``, ``rounds``. Equal rules of different trees are one. With a limit and more than two classes
+    also ``adds_by_class``; ``class`` is then the one it speaks loudest for or against.
+rule_choice_ : dict or None
+    With a limit: ``chosen``, ``best``, ``errors`` (held out, with 0, 1, 2, ... rules), ``uncertainties``, ``unlimited_error`` (of whole
+    trees), ``candidates`` and the ``reason`` in words. None for whole trees.
 n_induced_ : int or ndarray
-    Features that were induced (per class).
+    Features that were induced (per class); with a limit the number of rules.
 gammas_, edges_, edge_bounds_ : ndarray of shape (n_features,)
     Of every induced feature: sharpness, weighted edge, and the decrease of the smooth loss that it promised.
 staged_errors_, objectives_ : ndarray of shape (n_induced_ + 1,), or a list of them
@@ -219,7 +230,8 @@ staged_errors_, objectives_ : ndarray of shape (n_induced_ + 1,), or a list of t
 linear_error_ : float or ndarray
     Training error of the linear machine (per class).
 choices_ : list of dict or None
-    Per class what the hold-out found: ``depth``, ``rounds``, ``error``, ``linear_error``, ``curves``.
+    Per class what the hold-out found about whole trees (jointly for all classes where rules are limited):
+    ``depth``, ``rounds``, ``error``, ``linear_error``, ``curves``.
 declined_ : list of str or None
     Per class why nothing was induced.
 mean_, scale_ : ndarray of shape (n_features_in_,)
@@ -239,12 +251,19 @@ kernels : list of (name, parameters), default=None
     polynomial's ``gamma`` is 1 unless given. None means a linear, two polynomial and a radial kernel.
 normalize_kernels : bool, default=True
     Whether kernels are brought to ``k(x, x) = 1``.
-rho : float, default=0.01
-    Prior probability that a feature is on. 1 means no selection (a log-barrier SVM); smaller values select more.
+rho : float or "auto", default="auto"
+    Prior probability that a feature is on. 1 means no selection (a log-barrier SVM); smaller values select more. "auto": one in as many
+    as there are features, 0.01 for kernels.
 ln_rho : float, default=None
     Its logarithm, down to -700; wins over ``rho``.
 """,
     "selection_prior": """
+standardize : bool or "auto", default="auto"
+    Whether columns and targets are brought to mean 0 and spread 1 inside; ``coef_`` is about the data as they came, ``epsilon`` in spreads
+    of the target. "auto": where ``c`` or ``rho`` is "auto".
+keep : int, "all" or "auto", default="auto"
+    The features that are kept: those with the largest weights over all tasks, fitted again on their own. "auto": where ``c`` or ``rho``
+    is "auto" as many as held-out rows say, otherwise all.
 bias : {"gaussian", "flat"}, default="gaussian"
     Prior of every task's bias.
 bias_variance : float, default=1.0
@@ -261,6 +280,11 @@ max_iter : int, default=1000
     "selection_attributes": """
 switches_ : ndarray of shape (n_groups,), or (n_tasks, n_groups) for ``share=False``
     Probability that each feature or kernel is on.
+choice_ : dict or None
+    What was chosen and why: ``c``, ``ln_rho``, ``standardized``, ``kept``, all ``trials`` with their held-out errors, ``frequencies``, and
+    the ``reason`` in words.
+selection_frequencies_ : ndarray of shape (n_features,)
+    How often each feature was kept over the folds.
 coef_ : ndarray of shape (n_tasks, n_features)
     Weights, with ``select="features"``.
 kernel_weights_ : ndarray of shape (n_kernels,)

@@ -1,5 +1,6 @@
 """Progress of a fit: a line on standard error, and scikit-learn's callbacks where the installed version has them."""
 
+import math
 import sys
 import time
 from typing import Any, Protocol
@@ -17,29 +18,51 @@ class Listener(Protocol):
         ...
 
 
+#: Seconds between lines of one stage where lines cannot be renewed.
+LINE_EVERY = 10.0
+
+
 class Line:
-    """Shows progress: one line that renews itself in a terminal or notebook, one line per stage otherwise."""
+    """Shows progress: one line that renews itself in a terminal or notebook; otherwise one per stage, and every ten seconds."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.start = time.monotonic()
         self.stage: str | None = None
+        self.said = self.start
+        self.first: tuple[float, float] | None = None
         self.width = 0
         self.live = _is_live(sys.stderr)
 
     def __call__(self, stage: str, done: int, total: int | None, violation: float | None, tolerance: float | None) -> bool:
-        if not self.live and stage == self.stage:
+        now = time.monotonic()
+        if stage != self.stage:
+            self.first = None
+        elif not self.live and now - self.said < LINE_EVERY:
             return False
-        self.stage = stage
-        text = f"{self.name}: {stage} {done:,}"
+        self.stage, self.said = stage, now
+        text = f"{self.name}: {stage}"
+        if done or total is not None or violation is not None:
+            text += f" {done:,}"
         if total is not None:
             text += f" of {total:,}"
         if violation is not None:
             text += f", violation {violation:.2g}"
             if tolerance is not None:
                 text += f" (goal {tolerance:.2g})"
+                text += self._left(violation, tolerance, now)
         self._write(f"{text}, {time.monotonic() - self.start:.1f} s", last=not self.live)
         return False
+
+    def _left(self, violation: float, tolerance: float, now: float) -> str:
+        """How long it will go on, if the violation goes on falling as it did; nothing until it has halved."""
+        if self.first is None:
+            self.first = (violation, now)
+        first, since = self.first
+        if not (0 < tolerance < violation <= first / 2):
+            return ""
+        seconds = (now - since) * math.log(violation / tolerance) / math.log(first / violation)
+        return f", about {seconds:.0f} s left" if seconds >= 1 else ""
 
     def finish(self, status: int, steps: int, gap: float) -> None:
         """Says how it ended."""

@@ -32,6 +32,8 @@ class Tasks(NamedTuple):
     #: What the tasks stand for, as JSON.
     outputs: str
     features: list[str] | None = None
+    #: What rows count, one array per table.
+    weights: list[Floats] | None = None
 
 
 class Limits(NamedTuple):

@@ -10,6 +10,7 @@ __all__ = [
     "ConvergenceWarning",
     "DataError",
     "DeviceError",
+    "ExportError",
     "FileFormatError",
     "InternalError",
     "MemoryLimitError",
@@ -65,6 +66,25 @@ class ShapeError(DataError):
 
 class FileFormatError(BoulevardError, ValueError):
     """A file that cannot be used."""
+
+
+class ExportError(BoulevardError, ValueError):
+    """A model that cannot be written in the form asked for.
+
+    Attributes
+    ----------
+    part : str
+        What stands in the way.
+    instead : str
+        What to use instead.
+    """
+
+    def __init__(self, part: str, instead: str) -> None:
+        super().__init__(part, instead)
+        self.part, self.instead = part, instead
+
+    def __str__(self) -> str:
+        return f"cannot be exported: {self.part}; {self.instead}"
 
 
 class MemoryLimitError(BoulevardError, MemoryError):

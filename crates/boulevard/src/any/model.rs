@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::ScaledModel;
-use crate::data::{Dataset, Matrix, Scaler, Sets, Target};
+use crate::data::{Dataset, Imputer, Matrix, Scaler, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
-use crate::svm::{self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, Model, Rows};
+use crate::picture::Picture;
+use crate::svm::{self, Answers, Decisions, Fact, FitReport, KernelMachine, LinearMachine, Model, Pull, Rows};
 use crate::words::listed;
 
 /// The one list of models: what each is, its type, and its kind as files name it. A new kind is one line here.
@@ -121,8 +122,11 @@ macro_rules! any_model {
                 match self { $(Self::$variant(model) => model.answers(),)+ }
             }
 
+            /// As the model decides; decisions that overflow are an error.
             fn decide(&self, rows: &Rows<'_>, context: &Context<'_>) -> Result<Decisions> {
-                match self { $(Self::$variant(model) => model.decide(rows, context),)+ }
+                let decisions = match self { $(Self::$variant(model) => model.decide(rows, context)?,)+ };
+                decisions.check_finite()?;
+                Ok(decisions)
             }
 
             fn predictions_from(&self, decisions: &Decisions) -> Result<Target> {
@@ -152,6 +156,14 @@ macro_rules! any_model {
 
             fn details(&self) -> Map<String, Value> {
                 match self { $(Self::$variant(model) => model.details(),)+ }
+            }
+
+            fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+                match self { $(Self::$variant(model) => model.pictures(data, context),)+ }
+            }
+
+            fn pulls(&self, x: &Matrix<'_>, row: usize) -> Result<Vec<Pull>> {
+                match self { $(Self::$variant(model) => model.pulls(x, row),)+ }
             }
 
             fn notes(&self) -> &[String] {
@@ -206,19 +218,24 @@ impl AnyModel {
 
     /// What happens to every column first, if anything does.
     pub fn scaler(&self) -> Option<&Scaler> {
-        if let Self::Scaled(scaled) = self { Some(&scaled.scaler) } else { None }
+        if let Self::Scaled(scaled) = self { scaled.scaler.as_ref() } else { None }
+    }
+
+    /// What takes the place of missing values, if they may be missing.
+    pub fn imputer(&self) -> Option<&Imputer> {
+        if let Self::Scaled(scaled) = self { scaled.imputer.as_ref() } else { None }
     }
 
     /// The table as [`AnyModel::inner`] wants it, for questions that only it can answer; none where that is the table itself.
     pub fn prepare(&self, x: &Matrix<'_>) -> Result<Option<Matrix<'static>>> {
-        self.scaler().map(|scaler| scaler.table(x)).transpose()
+        if let Self::Scaled(scaled) = self { scaled.prepare(x).map(Some) } else { Ok(None) }
     }
 
     /// Another model of the same columns, behind the same scaler if there is one.
     pub fn with_inner(&self, model: Self) -> Result<Self> {
-        Ok(match self.scaler() {
-            Some(scaler) => ScaledModel::new(scaler.clone(), model)?.into(),
-            None => model,
+        Ok(match self {
+            Self::Scaled(own) => ScaledModel::prepared(own.imputer.clone(), own.scaler.clone(), model)?.into(),
+            _ => model,
         })
     }
 

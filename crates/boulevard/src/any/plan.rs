@@ -1,9 +1,9 @@
-//! What to do with a table: scale its columns, learn. The scaler learns from the same rows as the learner, so that a plan can be
-//! cross-validated as any learner can.
+//! What to do with a table: fill in missing values, scale its columns, learn. Imputer and scaler learn from the same rows as the learner, so
+//! that a plan can be cross-validated as any learner can.
 
 use super::{AnyLearner, AnyModel, ScaledModel};
 use crate::data::io::TargetKind;
-use crate::data::{Dataset, Scaler, Scaling};
+use crate::data::{Dataset, Fill, Imputer, Scaler, Scaling};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::Context;
@@ -12,6 +12,8 @@ use crate::svm::Learner;
 /// A learner of any kind and what happens to the columns first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// What is done about missing values, if anything is.
+    pub missing: Option<Fill>,
     /// How columns are scaled, if they are.
     pub scaling: Option<Scaling>,
     /// The learner.
@@ -32,17 +34,36 @@ impl Learner for Plan {
         if self.scaling.is_some() && self.learner.is_precomputed() {
             return Err(Error::data("a precomputed kernel has no columns to scale"));
         }
+        if self.missing.is_some() && self.learner.is_precomputed() {
+            return Err(Error::data("a precomputed kernel has no columns whose missing values could be filled in"));
+        }
         self.learner.validate()
     }
 
-    /// With scaling the model is an [`AnyModel::Scaled`].
+    /// With scaling or something done about missing values the model is an [`AnyModel::Scaled`].
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<AnyModel> {
-        let Some(scaling) = self.scaling else { return self.learner.fit_in(data, context) };
+        if self.scaling.is_none() && self.missing.is_none() {
+            return self.learner.fit_in(data, context);
+        }
         self.validate()?;
-        data.validate()?;
-        let scaler = Scaler::fit(&data.x, data.weights.as_deref(), scaling)?;
-        let scaled = Dataset { x: scaler.table(&data.x)?, ..data.clone() };
-        Ok(ScaledModel::new(scaler, self.learner.fit_in(&scaled, context)?)?.into())
+        data.validate_with_holes()?;
+        let imputer = self.missing.map(|fill| Imputer::fit(&data.x, fill)).transpose()?;
+        let mut ready = data.clone();
+        if let Some(imputer) = &imputer
+            && let Some(filled) = imputer.table(&data.x)?
+        {
+            ready.x = filled;
+        }
+        ready.x.check_finite("X")?;
+        let scaler = self.scaling.map(|scaling| Scaler::fit(&ready.x, data.weights.as_deref(), scaling)).transpose()?;
+        if let Some(scaler) = &scaler {
+            ready.x = scaler.table(&ready.x)?;
+        }
+        Ok(ScaledModel::prepared(imputer, scaler, self.learner.fit_in(&ready, context)?)?.into())
+    }
+
+    fn fills_missing(&self) -> bool {
+        self.missing.is_some_and(|fill| fill != Fill::Drop)
     }
 
     fn target(&self) -> TargetKind {

@@ -1,20 +1,24 @@
-//! A model with the scaling of its columns: what was learnt on scaled data must be asked with data scaled the same way.
+//! A model with what happens to its columns first: what was learnt on filled and scaled data must be asked with data filled and scaled the
+//! same way.
 
 use serde_json::{Map, Value, json};
 
 use super::model::AnyModel;
-use crate::data::{Dataset, Matrix, Scaler, Scaling, Sets, Target};
+use crate::data::{Dataset, Fill, Imputer, Matrix, Scaler, Scaling, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
-use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Rows};
+use crate::picture::Picture;
+use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Pull, Rows};
 use crate::words::g;
 
-/// A model that was fitted on scaled columns, with the scaler.
+/// A model that was fitted on columns without holes, or on scaled ones, with the imputer and the scaler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaledModel {
-    /// What happens to every column first.
-    pub scaler: Scaler,
-    /// The model of the scaled columns.
+    /// What takes the place of missing values, if they may be missing.
+    pub imputer: Option<Imputer>,
+    /// What happens to every column then, if anything does.
+    pub scaler: Option<Scaler>,
+    /// The model of the filled and scaled columns.
     pub model: Box<AnyModel>,
     /// Feature names, where the training table had them.
     pub feature_names: Option<Vec<String>>,
@@ -23,18 +27,39 @@ pub struct ScaledModel {
 impl ScaledModel {
     /// Puts a scaler in front of a model; fails if their columns differ or the model has a scaler already.
     pub fn new(scaler: Scaler, model: AnyModel) -> Result<Self> {
+        Self::prepared(None, Some(scaler), model)
+    }
+
+    /// Puts an imputer, a scaler or both in front of a model; fails as [`ScaledModel::new`] does.
+    pub fn prepared(imputer: Option<Imputer>, scaler: Option<Scaler>, model: AnyModel) -> Result<Self> {
         if matches!(model, AnyModel::Scaled(_)) {
             return Err(Error::data("the model is scaled already"));
         }
-        if scaler.columns() != model.features() {
+        if let Some(scaler) = &scaler
+            && scaler.columns() != model.features()
+        {
             return Err(Error::shape("columns of the scaler", model.features(), scaler.columns()));
         }
-        Ok(Self { scaler, feature_names: model.feature_names().map(<[String]>::to_vec), model: Box::new(model) })
+        if let Some(imputer) = &imputer
+            && imputer.columns() != model.features()
+        {
+            return Err(Error::shape("columns of the imputer", model.features(), imputer.columns()));
+        }
+        Ok(Self { imputer, scaler, feature_names: model.feature_names().map(<[String]>::to_vec), model: Box::new(model) })
     }
 
     /// The table as the model wants it. A sparse one whose zeros move becomes dense: the user asked for it.
     pub fn prepare(&self, x: &Matrix<'_>) -> Result<Matrix<'static>> {
-        self.scaler.table(x)
+        let filled = match &self.imputer {
+            Some(imputer) => imputer.table(x)?,
+            None => None,
+        };
+        match (&self.scaler, filled) {
+            (Some(scaler), Some(filled)) => scaler.table(&filled),
+            (Some(scaler), None) => scaler.table(x),
+            (None, Some(filled)) => Ok(filled),
+            (None, None) => Ok(x.clone().into_owned()),
+        }
     }
 }
 
@@ -83,20 +108,45 @@ impl Model for ScaledModel {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        let scaling = match self.scaler.scaling() {
+        let scaling = self.scaler.as_ref().map(|scaler| match scaler.scaling() {
             Scaling::Standard => "every column to mean 0, standard deviation 1".to_owned(),
             Scaling::MinMax { low, high } => format!("every column to {} .. {}", g(low), g(high)),
             Scaling::MaxAbs => "every column to largest absolute value 1".to_owned(),
-        };
+        });
         let mut facts = self.model.own_facts();
-        facts.extend(self.model.common_facts(Some(scaling)));
+        facts.extend(self.imputer.as_ref().map(|imputer| {
+            let text = match imputer.fill() {
+                Fill::Drop => "rows that have any are left out",
+                Fill::Median => "the column's median takes their place",
+                Fill::MostFrequent => "the column's most frequent value takes their place",
+            };
+            ("missing values", text.to_owned())
+        }));
+        facts.extend(self.model.common_facts(scaling));
         facts
     }
 
     fn details(&self) -> Map<String, Value> {
         let mut details = self.model.details();
-        details.insert("scaling".to_owned(), json!(self.scaler.scaling()));
+        if let Some(scaler) = &self.scaler {
+            details.insert("scaling".to_owned(), json!(scaler.scaling()));
+        }
+        if let Some(imputer) = &self.imputer {
+            details.insert("missing".to_owned(), json!(imputer.fill()));
+        }
         details
+    }
+
+    fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+        let scaled = match data {
+            Some(data) => Some(Dataset { x: self.prepare(&data.x)?, ..data.clone() }),
+            None => None,
+        };
+        self.model.pictures(scaled.as_ref(), context)
+    }
+
+    fn pulls(&self, x: &Matrix<'_>, row: usize) -> Result<Vec<Pull>> {
+        self.model.pulls(&self.prepare(&x.select(&[row]))?, 0)
     }
 
     fn notes(&self) -> &[String] {

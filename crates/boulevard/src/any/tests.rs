@@ -83,7 +83,7 @@ fn a_learner_of_any_kind_is_the_learner_itself() {
 #[test]
 fn questions_to_the_model_behind_a_scaler_get_scaled_rows() {
     let data = generate::banana(60, 0);
-    let plan = Plan { scaling: Some(Scaling::Standard), learner: AnyLearner::of_kind("svc").unwrap() };
+    let plan = Plan { missing: None, scaling: Some(Scaling::Standard), learner: AnyLearner::of_kind("svc").unwrap() };
     let scaled = plan.fit_in(&data, &Context::default()).unwrap();
     let rows = scaled.prepare(&data.x).unwrap().unwrap();
     let inner = scaled.inner().clone();

@@ -82,6 +82,12 @@ impl<'a> Dataset<'a> {
 
     /// Everything a learner relies on: sizes agree, values are finite, weights are sound, there is something to learn from.
     pub fn validate(&self) -> Result<()> {
+        self.validate_with_holes()?;
+        self.x.check_finite("X")
+    }
+
+    /// The same for a learner that fills missing values in: what the table holds is looked at when they are.
+    pub fn validate_with_holes(&self) -> Result<()> {
         let rows = self.len();
         if rows == 0 {
             return Err(Error::data("the data have no rows"));
@@ -106,7 +112,6 @@ impl<'a> Dataset<'a> {
         {
             return Err(Error::shape("feature names, one per column", self.x.columns(), names.len()));
         }
-        self.x.check_finite("X")?;
         if let Target::Real(values) = &self.target
             && let Some((row, value)) = values.iter().enumerate().find(|(_, v)| !v.is_finite())
         {

@@ -2,6 +2,7 @@
 
 mod dataset;
 pub mod generate;
+mod impute;
 pub mod io;
 mod matrix;
 mod range_file;
@@ -12,6 +13,7 @@ mod target;
 pub(crate) mod weights;
 
 pub use dataset::Dataset;
+pub use impute::{Fill, Imputer};
 pub(crate) use matrix::all_finite;
 pub use matrix::{Csr, Dense, Matrix};
 pub use range_file::{RangeFile, TargetRange};

@@ -105,14 +105,11 @@ impl RangeFile {
         text
     }
 
-    /// The text with its end marked, so that a file cut short is noticed: the first feature's line ends in a blank, and the last line
+    /// The text with its end marked, so that a file cut short is noticed: the line of `low` and `high` ends in a blank, and the last line
     /// counts the features. `svm-scale` reads both without seeing them.
     fn to_marked_text(&self) -> String {
-        let text = self.to_text();
-        let Some(&(column, min, max)) = self.features.first() else { return text };
-        let first = format!("{} {} {}\n", column + 1, number(min), number(max));
-        let head = format!("x\n{} {}\n", number(self.low), number(self.high));
-        let marked = text.replacen(&format!("{head}{first}"), &format!("{head}{} \n", first.trim_end()), 1);
+        let head = format!("x\n{} {}", number(self.low), number(self.high));
+        let marked = self.to_text().replacen(&format!("{head}\n"), &format!("{head} \n"), 1);
         format!("{marked}{END} {}\n", self.features.len())
     }
 
@@ -149,7 +146,8 @@ impl RangeFile {
         let [low, high] = lines.numbers("low and high of the features")?;
         lines.rising("low", low, "high", high)?;
         let mut features: Vec<(usize, f64, f64)> = Vec::new();
-        let (mut marked, mut ended) = (false, false);
+        // Files of older versions have the mark on the first feature's line.
+        let (mut marked, mut ended) = (lines.blank, false);
         while let Some(words) = lines.next_words() {
             if ended {
                 return Err(lines.complaint("there is more after the last line".to_owned()));
@@ -178,7 +176,9 @@ impl RangeFile {
             lines.rising("smallest", min, "largest", max)?;
             features.push((column, min, max));
         }
-        if marked && !ended {
+        // A line that nobody ended, and nothing after it.
+        let broken = features.is_empty() && !text.ends_with('\n');
+        if (marked || broken) && !ended {
             return Err(
                 lines.complaint(format!("the file ends before its last line (`{END}` and the number of features): it was cut short"))
             );

@@ -192,7 +192,7 @@ impl Kernel {
         self.form().definite
     }
 
-    fn gamma_mut(&mut self) -> Option<&mut Gamma> {
+    pub(crate) fn gamma_mut(&mut self) -> Option<&mut Gamma> {
         match self {
             Self::Poly { gamma, .. }
             | Self::Rbf { gamma }

@@ -13,18 +13,22 @@ pub(crate) struct UpdatedFactor {
     len: usize,
 }
 
-/// Solves `L x = b` in place, rows of `L` so far apart: plain loops, compiled for every instruction set.
-struct Forward<'a>(&'a [f64], usize, &'a mut [f64]);
+/// Solves `L x = b` in place for several right sides, rows of `L` so far apart: plain loops, compiled for every instruction set.
+///
+/// A large factor comes from memory: the right sides take each of its rows in turn, so that it comes once for all of them.
+struct Forward<'a, 'x>(&'a [f64], usize, &'a mut [&'x mut [f64]]);
 
-impl Job<f64> for Forward<'_> {
+impl Job<f64> for Forward<'_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd<f64>>(self, _: S) {
-        let Forward(factor, stride, x) = self;
-        for i in 0..x.len() {
+        let Forward(factor, stride, sides) = self;
+        for i in 0..sides.first().map_or(0, |x| x.len()) {
             let row = &factor[i * stride..][..=i];
-            x[i] = (x[i] - dot(&row[..i], &x[..i])) / row[i];
+            for x in sides.iter_mut() {
+                x[i] = (x[i] - dot(&row[..i], &x[..i])) / row[i];
+            }
         }
     }
 }
@@ -47,47 +51,57 @@ impl UpdatedFactor {
         self.stride
     }
 
-    /// Adds a row: its values at the rows there are, by place, and on the diagonal. `false`, and nothing added, where what is left of the
-    /// diagonal is below `least`. There must be room.
-    pub fn append(&mut self, value: impl Fn(usize) -> f64, diagonal: f64, least: f64) -> bool {
-        let m = self.len;
-        let (head, tail) = self.values.split_at_mut(m * self.stride);
-        let new = &mut tail[..=m];
-        for f in 0..m {
-            new[f] = value(f);
+    /// Adds `count` rows, `value(row, f)` their values at the places `f` up to and including their own. `false` where what is left of a
+    /// diagonal is below `least`: the rows before that one are added. There must be room.
+    pub fn append(&mut self, count: usize, value: impl Fn(usize, usize) -> f64, least: f64) -> bool {
+        let (m, stride) = (self.len, self.stride);
+        let (head, tail) = self.values.split_at_mut(m * stride);
+        let mut new: Vec<&mut [f64]> = tail.chunks_exact_mut(stride).take(count).collect();
+        for (r, row) in new.iter_mut().enumerate() {
+            row[..=m + r].iter_mut().enumerate().for_each(|(f, to)| *to = value(r, f));
         }
-        f64::dispatch(Isa::detect(), Forward(head, self.stride, &mut new[..m]));
-        let pivot = diagonal - dot(&new[..m], &new[..m]);
-        if pivot.is_nan() || pivot < least {
-            return false;
+        let mut sides: Vec<&mut [f64]> = new.iter_mut().map(|row| &mut row[..m]).collect();
+        f64::dispatch(Isa::detect(), Forward(head, stride, &mut sides));
+        for r in 0..count {
+            let (before, row) = new.split_at_mut(r);
+            let row = &mut row[0];
+            for (i, other) in (m..).zip(before.iter()) {
+                row[i] = (row[i] - dot(&other[..i], &row[..i])) / other[i];
+            }
+            let pivot = row[m + r] - dot(&row[..m + r], &row[..m + r]);
+            if pivot.is_nan() || pivot < least {
+                return false;
+            }
+            row[m + r] = pivot.sqrt();
+            self.len += 1;
         }
-        new[m] = pivot.sqrt();
-        self.len += 1;
         true
     }
 
-    /// Solves `L L' x = b` in place.
-    pub fn solve(&self, x: &mut [f64]) {
+    /// Solves `L L' x = b` in place for several right sides.
+    pub fn solve(&self, sides: &mut [&mut [f64]]) {
         /// Plain loops, compiled for every instruction set.
-        struct Solve<'a>(&'a [f64], usize, &'a mut [f64]);
-        impl Job<f64> for Solve<'_> {
+        struct Solve<'a, 'x>(&'a [f64], usize, &'a mut [&'x mut [f64]]);
+        impl Job<f64> for Solve<'_, '_> {
             type Output = ();
             #[inline(always)]
             fn run<S: Simd<f64>>(self, simd: S) {
-                let Solve(factor, stride, x) = self;
-                Forward(factor, stride, x).run(simd);
-                for i in (0..x.len()).rev() {
+                let Solve(factor, stride, sides) = self;
+                Forward(factor, stride, sides).run(simd);
+                for i in (0..sides.first().map_or(0, |x| x.len())).rev() {
                     let row = &factor[i * stride..][..=i];
-                    let value = x[i] / row[i];
-                    x[i] = value;
-                    let (x, row) = (&mut x[..i], &row[..i]);
-                    for j in 0..i {
-                        x[j] -= value * row[j];
+                    for x in sides.iter_mut() {
+                        let value = x[i] / row[i];
+                        x[i] = value;
+                        let (x, row) = (&mut x[..i], &row[..i]);
+                        for j in 0..i {
+                            x[j] -= value * row[j];
+                        }
                     }
                 }
             }
         }
-        f64::dispatch(Isa::detect(), Solve(&self.values, self.stride, x));
+        f64::dispatch(Isa::detect(), Solve(&self.values, self.stride, sides));
     }
 
     /// Takes row `gone` out of the factor: what its column held below the diagonal is a rank-one update of the rows that follow.
@@ -167,8 +181,8 @@ mod tests {
             let mut kept: Vec<usize> = (0..m).filter(|&i| i != gone).collect();
             if gone == 4 {
                 // And it comes back, at the end.
-                assert!(factor.append(|f| entry(gone, kept[f]), entry(gone, gone), 0.0));
                 kept.push(gone);
+                assert!(factor.append(1, |_, f| entry(gone, kept[f]), 0.0));
             }
             assert_eq!(factor.len, kept.len());
             let row = |a: usize| &factor.values[a * factor.stride..];

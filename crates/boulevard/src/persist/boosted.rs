@@ -7,7 +7,7 @@ use super::machine::{self, MachineRecord, check_machine};
 use super::native::Stored;
 use super::parts::{Report, check_feature_names, check_offsets, equal, read_sigmoids, write_sigmoids};
 use crate::error::{Error, Result};
-use crate::methods::boosted::{BoostedModel, BoostedSvc, Ending, Kind, LabelEnsemble, Round};
+use crate::methods::boosted::{BoostedModel, BoostedSvc, Chosen, Ending, Kind, LabelEnsemble, Round};
 use crate::svm::{FitReport, Layout, Learner};
 
 /// Everything of a model that is not an array.
@@ -24,6 +24,9 @@ pub(super) struct BoostedRecord {
     features: usize,
     machines: Vec<MachineRecord>,
     feature_names: Option<Vec<String>>,
+    /// Absent where nothing was tried, and in files of versions that tried nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<Chosen>,
     #[serde(with = "Report")]
     report: FitReport,
 }
@@ -65,6 +68,7 @@ impl Stored for BoostedModel {
             features: self.features,
             machines: machines.collect::<Result<_>>()?,
             feature_names: self.feature_names.clone(),
+            chosen: self.chosen.clone(),
             report: self.report,
         })
     }
@@ -98,6 +102,7 @@ impl Stored for BoostedModel {
             stage_scores: arrays.list_f64("stage_scores")?,
             features: record.features,
             feature_names: record.feature_names,
+            chosen: record.chosen,
             report: record.report,
         };
         check(&model)?;
@@ -146,6 +151,7 @@ fn cut<T: Clone>(values: &[T], lengths: &[usize]) -> Result<Vec<Vec<T>>> {
 /// Everything that prediction and the weight history rely on.
 fn check(model: &BoostedModel) -> Result<()> {
     model.parameters.validate()?;
+    model.settings().validate()?;
     let names = model.names.len();
     if let Some(name) = model.names.iter().enumerate().find(|(i, name)| model.names[..*i].contains(name)).map(|(_, name)| name) {
         return Err(Error::data(format!("label `{}` is named twice", name.escape_debug())));

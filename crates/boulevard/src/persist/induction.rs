@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::methods::feature_induction::gamma::Edge;
 use crate::methods::feature_induction::tree::{Node, Tree};
 use crate::methods::feature_induction::{
-    Choice, Ending, FeatureInduction, FeatureInductionModel, Final, Induced, Induction, Stage, Standard,
+    Choice, Ending, FeatureInduction, FeatureInductionModel, Final, Induced, Induction, RuleList, Stage, Standard,
 };
 use crate::svm::{Calibration, FitReport, SvcModel};
 
@@ -23,6 +23,9 @@ pub(super) struct InductionRecord {
     classes: Vec<String>,
     feature_names: Option<Vec<String>>,
     inductions: Vec<ClassRecord>,
+    /// Files from before there were lists have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    list: Option<RuleList>,
     kernel_machine: Option<SvcRecord>,
     #[serde(with = "Report")]
     report: FitReport,
@@ -113,6 +116,7 @@ impl Stored for FeatureInductionModel {
             classes: self.classes.clone(),
             feature_names: self.feature_names.clone(),
             inductions: self.inductions.iter().map(class).collect(),
+            list: self.list.clone(),
             kernel_machine,
             report: self.report,
         })
@@ -177,6 +181,7 @@ impl Stored for FeatureInductionModel {
             feature_names: record.feature_names,
             standard,
             inductions,
+            list: record.list,
             machine,
             calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
             report: record.report,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::arrays::{ArrayReader, ArrayWriter};
-use super::machine::{Storage, check_kernel, check_no_custom, restore_table, store_table};
+use super::machine::{Storage, check_bound, check_kernel, check_no_custom, restore_table, store_table};
 use super::native::{self, Stored};
 use super::parts::{
     Report, check_feature_names, check_finite, check_offsets, check_sigmoids, equal, read_sigmoids, sigmoids, write_sigmoids,
@@ -12,7 +12,7 @@ use crate::check;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::permanent::MAX_SET;
-use crate::methods::multi_sample::{Consensus, MultiSample, MultiSampleModel, SetMachine};
+use crate::methods::multi_sample::{Consensus, MultiSample, MultiSampleModel, SetChoice, SetMachine};
 use crate::svm::{Calibration, FitReport, Learner, SvcModel};
 
 /// The header.
@@ -23,6 +23,9 @@ pub(super) struct MultiSampleRecord {
     classes: Vec<String>,
     machines: Vec<SetMachineRecord>,
     feature_names: Option<Vec<String>>,
+    /// Absent where the method was given, and in files of versions that left no choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<SetChoice>,
     #[serde(with = "Report")]
     report: FitReport,
 }
@@ -73,6 +76,7 @@ impl Stored for MultiSampleModel {
             classes: self.classes.clone(),
             machines: machines.collect(),
             feature_names: self.feature_names.clone(),
+            chosen: self.chosen.clone(),
             report: self.report,
         })
     }
@@ -108,6 +112,7 @@ impl Stored for MultiSampleModel {
             separation: arrays.list_f64("separation")?,
             machines,
             feature_names: record.feature_names,
+            chosen: record.chosen,
             report: record.report,
         };
         check_model(&model)?;
@@ -167,7 +172,14 @@ fn check_set_machine(machine: &SetMachine, classes: usize, features: usize) -> R
         return Err(Error::data(format!("support row {row} is outside the {features} training rows")));
     }
     check_finite("the coefficients", &machine.coefficients, machine.len())?;
-    check_offsets("the intercepts", &machine.intercepts, |_| !machine.pairwise)?;
+    // Minus infinity stands for a class that was never seen, which has no coefficients.
+    check_offsets("the intercepts", &machine.intercepts, |row| {
+        let own = &machine.coefficients[row * machine.len()..(row + 1) * machine.len()];
+        !machine.pairwise && outputs > 1 && own.iter().all(|v| *v == 0.0)
+    })?;
+    let sum: f64 = machine.coefficients.iter().map(|v| v.abs()).sum();
+    let offset = machine.intercepts.iter().filter(|v| v.is_finite()).fold(0.0, |a: f64, v| a.max(v.abs()));
+    check_bound("coefficients and intercepts of the machine for sets", sum + offset)?;
     check_sigmoids(sigmoids(machine.calibration.as_ref()), outputs)?;
     machine.vectors.check_finite("the support rows")
 }

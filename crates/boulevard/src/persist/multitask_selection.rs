@@ -8,7 +8,7 @@ use super::native::Stored;
 use super::parts::{Report, all_equal, check_finite, check_offsets, check_sigmoids, equal, read_sigmoids, sigmoids, write_sigmoids};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel, Outputs, Select};
+use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel, Outputs, Select, SelectionChoice};
 use crate::svm::{Calibration, FitReport, Layout, Learner};
 
 /// Everything that is not an array.
@@ -22,6 +22,9 @@ pub(super) struct SelectionRecord {
     features: usize,
     feature_names: Option<Vec<String>>,
     notes: Vec<String>,
+    /// Files from before anything was chosen have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    choice: Option<SelectionChoice>,
     #[serde(with = "Report")]
     report: FitReport,
 }
@@ -53,6 +56,7 @@ impl Stored for MultiTaskSelectionModel {
             features: self.features,
             feature_names: self.feature_names.clone(),
             notes: self.notes.clone(),
+            choice: self.choice.clone(),
             report: self.report,
         })
     }
@@ -88,6 +92,7 @@ impl Stored for MultiTaskSelectionModel {
             features: record.features,
             feature_names: record.feature_names,
             notes: record.notes,
+            choice: record.choice,
             report: record.report,
         };
         check(&model)?;
@@ -119,6 +124,13 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
         return Err(Error::data("a classifier needs at least two classes"));
     }
     let groups = model.groups();
+    if let Some(choice) = &model.choice {
+        if choice.kept.iter().flatten().any(|&j| j >= groups) {
+            return Err(Error::data("a feature that is kept is none of the model's"));
+        }
+        let frequencies = choice.frequencies.len();
+        equal("frequencies, one per feature", if frequencies == 0 { 0 } else { groups }, frequencies)?;
+    }
     if model.switches.len() != groups && model.switches.len() != groups.saturating_mul(tasks) {
         return Err(Error::shape("switches", groups, model.switches.len()));
     }

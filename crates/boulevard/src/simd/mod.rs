@@ -25,9 +25,9 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// The best set that this machine has.
+    /// The best set that this machine has; with the feature `portable`, which tests what other machines do, none but plain Rust.
     pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
         {
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512dq")

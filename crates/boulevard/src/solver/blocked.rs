@@ -3,7 +3,7 @@
 use super::blocks::{self, CardBlocks, CpuBlocks, Plan, Verdict};
 use super::dual::{DualProblem, Options};
 use super::route::Route;
-use super::solve::{Solver, tell};
+use super::solve::Solver;
 use super::source::KernelSource;
 use crate::error::{Error, Result};
 use crate::observe::{Device, StopReason};
@@ -26,6 +26,12 @@ const HOPELESS: f64 = 30.0;
 pub(super) fn fewest_bytes(source: &dyn KernelSource) -> usize {
     const PER_SAMPLE: usize = 96;
     source.table_bytes().div_ceil(2).saturating_add(PER_SAMPLE * source.len()).saturating_add(SMALLEST_SET_BYTES)
+}
+
+/// Bytes that a blocked fit takes where nothing limits it.
+pub(super) fn usual_bytes(source: &dyn KernelSource) -> usize {
+    let set = SETS[usize::from(source.len() >= LARGE)];
+    fewest_bytes(source) - SMALLEST_SET_BYTES + set * set * size_of::<f32>()
 }
 
 /// How the blocked loop ended.
@@ -56,11 +62,11 @@ impl Solver<'_> {
             });
             match solved {
                 Ok(Verdict::Done(reason)) => return ended(reason, true, Route::Card),
-                Ok(Verdict::Unchecked) => return ended(StopReason::Interrupted, false, Route::Card),
+                Ok(Verdict::Unchecked | Verdict::Incomplete) => return ended(StopReason::Interrupted, false, Route::Card),
                 Ok(Verdict::Exhausted) => unknown = false,
                 // The point is one that the constraints allow: the processor goes on from there.
                 Err(Error::Device { reason, .. }) if self.context.device == Device::Auto => {
-                    tell(&self.context, &format!("{reason}; going on with the processor"));
+                    self.context.note(&format!("{reason}; going on with the processor"));
                     self.card = None;
                     unknown = b.iter().any(|&v| v != 0.0);
                     *gradient = problem.linear.to_vec();
@@ -86,7 +92,7 @@ impl Solver<'_> {
             let route = if double { Route::Delicate } else { Route::default() };
             match verdict {
                 Verdict::Done(reason) => return ended(reason, true, route),
-                Verdict::Unchecked => return ended(StopReason::Interrupted, false, route),
+                Verdict::Unchecked | Verdict::Incomplete => return ended(StopReason::Interrupted, false, route),
                 Verdict::Exhausted => {}
             }
         }

@@ -8,6 +8,7 @@ mod blocks;
 mod certificate;
 mod doubled;
 mod dual;
+mod estimate;
 pub mod linear;
 mod memory;
 mod pairs;
@@ -37,11 +38,13 @@ pub fn release_memory() -> usize {
 #[cfg(test)]
 mod tests;
 
+pub(crate) use blocks::shards::ShardedSolver;
+pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
 pub use doubled::DoubledKernel;
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;
 pub use solve::Solver;
-pub(crate) use solve::automatic_cache;
+pub(crate) use solve::{SolveDual, automatic_cache};
 pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel, TableView};
 pub(crate) use source::{GroupMatrices, SMALL};
 pub(crate) use start::fill_up;

@@ -4,6 +4,7 @@ use super::blocked;
 use super::blocks::{Choice, choose_card};
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
+use super::estimate::Estimate;
 use super::memory::free_memory;
 use super::polish::polish;
 use super::route::{self, Route};
@@ -28,6 +29,25 @@ const FINEST: f64 = 1e-9;
 const DEFAULT_CACHE: usize = 200 << 20;
 /// This share of the free memory may be taken without being asked for.
 const FREE_SHARE: usize = 4;
+
+/// Whoever solves problems on one set of samples: this machine, or a cluster.
+pub(crate) trait SolveDual {
+    /// Solves one problem.
+    fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution>;
+
+    /// The largest `k(x, x)`: the size of things.
+    fn largest_diagonal(&self) -> f64;
+}
+
+impl SolveDual for Solver<'_> {
+    fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution> {
+        self.solve_from(problem, None, options)
+    }
+
+    fn largest_diagonal(&self) -> f64 {
+        Solver::largest_diagonal(self)
+    }
+}
 
 /// Solves [`DualProblem`]s on one set of samples. Kernel rows stay in memory from one problem to the next.
 pub struct Solver<'a> {
@@ -57,7 +77,7 @@ impl<'a> Solver<'a> {
             Choice::Card(card) => Some(card),
             Choice::Processor => None,
             Choice::Refused(reason) => {
-                tell(context, &format!("{reason}; using the processor"));
+                context.note(&format!("{reason}; using the processor"));
                 None
             }
         };
@@ -132,7 +152,15 @@ impl<'a> Solver<'a> {
         // Whoever follows the fit hears which way it goes.
         let stage = route.to_string();
         let way = Progress { stage: &stage, done: 0, total: None, violation: None, tolerance: None };
-        let mut stopped = if route.is_blocks() { self.context.check(&way) } else { None };
+        let mut stopped = None;
+        if route.is_blocks() {
+            let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source));
+            let estimate = Estimate::new(problem.len(), self.source.dimensions(), bytes, self.crew.threads(), lanes);
+            if estimate.is_worth_saying() {
+                self.context.note(&estimate.to_string());
+            }
+            stopped = self.context.check(&way);
+        }
         let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
         // Blocks compute the gradient of their start themselves.
         let unknown = warm && route.is_blocks();
@@ -164,6 +192,10 @@ impl<'a> Solver<'a> {
                     None => {
                         route = route.max(if revisable { Route::Revised } else { Route::default() });
                         let found = self.blocks(problem, options, unknown, &mut b, &mut gradient, &mut iterations)?;
+                        if route == Route::Card && self.card.is_none() {
+                            // The card failed on the way, and the processor's blocks took over.
+                            route = Route::Crowded;
+                        }
                         (route, current) = (route.max(found.route), found.checked);
                         found.stop
                     }
@@ -256,11 +288,6 @@ impl<'a> Solver<'a> {
         }
         Ok(reason)
     }
-}
-
-/// Lets whoever watches know of something that changes the way, not the result.
-pub(super) fn tell(context: &Context<'_>, what: &str) {
-    let _ = context.check(&Progress { stage: what, done: 0, total: None, violation: None, tolerance: None });
 }
 
 /// What a fit of `n` samples can use for kernel rows, within a quarter of the free memory.

@@ -29,6 +29,11 @@ pub trait Learner {
         TargetKind::Classes
     }
 
+    /// Whether tables may have holes (`NaN`), because it fills them in first.
+    fn fills_missing(&self) -> bool {
+        false
+    }
+
     /// The kernel of the rows it is given; none for learners that have no kernel, or choose it themselves.
     fn kernel(&self) -> Option<&Kernel> {
         None

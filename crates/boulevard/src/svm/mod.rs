@@ -5,6 +5,7 @@
 
 mod calibration;
 mod classifier;
+mod cluster;
 mod describe;
 mod learner;
 mod linear;
@@ -21,14 +22,15 @@ mod tests;
 pub use calibration::{Calibration, Sigmoid, couple};
 pub(crate) use calibration::{consistent, content_key, fit_sigmoids, held_out_values};
 pub use classifier::{Classifier, Outputs, codes};
+pub use cluster::Spread;
 pub(crate) use describe::{class_weights, classes, details, fit, probabilities, tolerance};
 pub use describe::{facts_text, stop};
 pub(crate) use learner::worse;
 pub use learner::{FitReport, Learner, SolverSettings};
-pub use linear::{LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
+pub use linear::{LinearMachine, LinearMulticlass, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout, ROWS_AT_ONCE};
-pub use model::{Answers, Decisions, Fact, Model, Rows};
+pub use model::{Answers, Decisions, Fact, Model, Pull, Rows};
 pub use multiclass::Multiclass;
 pub(crate) use multiclass::{argmax, tie_break};
 pub use one_class::{OneClass, OneClassModel};

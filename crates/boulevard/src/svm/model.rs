@@ -12,6 +12,7 @@ use super::machine::KernelMachine;
 use crate::data::{Categories, Dataset, Matrix, Sets, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
+use crate::picture::Picture;
 
 /// Rows to decide about, with what is known of them besides their features.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,25 @@ impl Decisions {
     /// Decisions that say everything themselves.
     pub fn plain(values: Vec<f64>, columns: usize) -> Self {
         Self { values, columns, behind: None }
+    }
+
+    /// Fails where a number overflowed on the way: the model's or the table's are too large. Minus infinity is the answer for a class that
+    /// was never seen, beside others.
+    pub(crate) fn check_finite(&self) -> Result<()> {
+        let wrong = |v: &f64| v.is_nan() || *v == f64::INFINITY;
+        let columns = self.columns.max(1);
+        let place = self.values.iter().position(wrong).or_else(|| {
+            let silent = |row: &[f64]| row.iter().all(|v| *v == f64::NEG_INFINITY);
+            self.values.chunks(columns).position(silent).map(|row| row * columns)
+        });
+        let behind = || self.behind.as_ref().is_some_and(|values| values.iter().any(wrong));
+        match place {
+            Some(place) => {
+                Err(Error::overflow(format!("the decision about row {} overflows: numbers of the model or of the table are too large", place / columns)))
+            }
+            None if behind() => Err(Error::overflow("decisions overflow: numbers of the model or of the table are too large")),
+            None => Ok(()),
+        }
     }
 
     /// The machine's own outputs: for several classes one per pair where the machine has pairs, else the values.
@@ -90,6 +110,17 @@ impl Answers<'_> {
             Self::Inside | Self::Tasks { .. } => vec!["decision".to_owned()],
         }
     }
+}
+
+/// What one part of a model added to one decision.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Pull {
+    /// The class that positive values speak for.
+    pub class: String,
+    /// The part: a feature with its value, or a rule.
+    pub text: String,
+    /// What it added.
+    pub adds: f64,
 }
 
 /// A named fact about a model, in the order to be read.
@@ -143,6 +174,16 @@ pub trait Model {
     /// The same for machines, by name.
     fn details(&self) -> Map<String, Value> {
         Map::new()
+    }
+
+    /// Pictures of what it learnt. `data` is the table it learnt from, for those that need its rows.
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(Vec::new())
+    }
+
+    /// What each readable part added to the decision about one row, for models that are sums of such parts.
+    fn pulls(&self, _x: &Matrix<'_>, _row: usize) -> Result<Vec<Pull>> {
+        Ok(Vec::new())
     }
 
     /// What the user should know about the fit.

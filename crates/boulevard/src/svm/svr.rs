@@ -22,7 +22,7 @@ use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, Solver, TableKernel, fill_up};
+use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, SolveDual, Solver, TableKernel, fill_up};
 use crate::words::g;
 
 /// How wide the tube without loss is.
@@ -59,7 +59,7 @@ impl Svr {
     /// The problem of epsilon-SVR on prepared costs.
     pub(crate) fn solve_epsilon(
         &self,
-        solver: &mut Solver<'_>,
+        solver: &mut dyn SolveDual,
         y: &[f64],
         costs: &[f64],
         epsilon: f64,

@@ -22,6 +22,8 @@ pub struct FoldResult {
     pub predictions: Target,
     /// Their class probabilities, row-major, where the model has them.
     pub probabilities: Option<Vec<f64>>,
+    /// Their decision values, row-major, where rows are decided about one by one; columns as the model has them.
+    pub decisions: Option<Vec<f64>>,
     /// Share of wrong decisions, for models that decide about sets of rows; every row then has the prediction of its set.
     pub set_error: Option<f64>,
     /// How the fit went.
@@ -45,7 +47,11 @@ where
     L: Learner + Sync,
 {
     learner.validate()?;
-    data.validate()?;
+    if learner.fills_missing() {
+        data.validate_with_holes()?
+    } else {
+        data.validate()?
+    }
     check_splits(splits, data.len())?;
     let counter = Counter::new(context, "cross-validate", splits.len());
     let (at_once, inner) = share(context, data.len(), splits.len());
@@ -80,7 +86,8 @@ fn judge<M: Model>(model: &M, split: usize, rows: Vec<usize>, test: &Dataset<'_>
     };
     let has_classes = set_error.is_none() && matches!(model.answers(), Answers::Classes(_)) && model.has_probabilities();
     let probabilities = if has_classes { model.probabilities_from(&decisions)? } else { None };
-    Ok(FoldResult { split, test: rows, predictions, probabilities, set_error, report: *model.report() })
+    let decisions = if set_error.is_none() { Some(decisions.values) } else { None };
+    Ok(FoldResult { split, test: rows, predictions, probabilities, decisions, set_error, report: *model.report() })
 }
 
 /// Predictions of sets as predictions of their rows, and the share of sets that are wrong.

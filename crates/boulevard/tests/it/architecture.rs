@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Imports go only to the left.
-const ROOMS: [&str; 18] = [
+const ROOMS: [&str; 20] = [
     "error",
     "words",
+    "picture",
     "atomic_file",
     "check",
     "random",
@@ -22,6 +23,7 @@ const ROOMS: [&str; 18] = [
     "validation",
     "methods",
     "any",
+    "gallery",
     "persist",
 ];
 

@@ -128,7 +128,13 @@ fn forged_models_with_huge_numbers_or_minus_infinity_are_refused() {
 fn a_target_out_of_reach_of_the_bias_is_noted() {
     let data = generate::two_gaussians(60, 1, 3, 1.0);
     let y = |offset: f64| (0..60).map(|row| data.x.get(row, 0) + offset).collect::<Vec<_>>();
-    let fit = |offset: f64| MultiTaskSelection::default().fit(&Dataset::new(data.x.clone(), Target::Real(y(offset)))).unwrap();
+    let given = MultiTaskSelection { c: Some(3.0), rho: Some(0.01), ..MultiTaskSelection::default() };
+    let fit = |offset: f64| given.fit(&Dataset::new(data.x.clone(), Target::Real(y(offset)))).unwrap();
     assert!(fit(1000.0).notes.iter().any(|note| note.contains("prior of the bias")), "{:?}", fit(1000.0).notes);
     assert!(fit(0.0).notes.is_empty());
+    // Chosen automatically, targets are standardized inside: an offset only moves the intercept.
+    let fit = |offset: f64| MultiTaskSelection::default().fit(&Dataset::new(data.x.clone(), Target::Real(y(offset)))).unwrap();
+    let (near, far) = (fit(0.0), fit(1000.0));
+    assert!(far.notes.is_empty(), "{:?}", far.notes);
+    assert!((far.intercepts[0] - near.intercepts[0] - 1000.0).abs() < 1e-6, "{:?} {:?}", far.intercepts, near.intercepts);
 }

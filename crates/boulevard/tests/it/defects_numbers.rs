@@ -74,8 +74,8 @@ fn a_model_of_nan_is_never_called_converged() {
     sound("induction", &FeatureInduction { kernel: poly.clone(), max_induced: 3, ..FeatureInduction::default() }, &classes(1.0));
     sound("poly", &Svc { kernel: poly, ..Svc::default() }, &classes(1.0));
     for c in [1e300, 1e-300] {
-        sound("selection", &MultiTaskSelection { c, ..MultiTaskSelection::default() }, &classes(1.0));
-        sound("selection", &MultiTaskSelection { c, ..MultiTaskSelection::default() }, &reals(1.0));
+        sound("selection", &MultiTaskSelection { c: Some(c), rho: Some(0.01), ..MultiTaskSelection::default() }, &classes(1.0));
+        sound("selection", &MultiTaskSelection { c: Some(c), rho: Some(0.01), ..MultiTaskSelection::default() }, &reals(1.0));
     }
 }
 

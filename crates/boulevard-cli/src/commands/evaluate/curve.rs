@@ -3,15 +3,16 @@
 use anyhow::{Result, bail, ensure};
 use boulevard::data::Dataset;
 use boulevard::data::split::Split;
-use boulevard::methods::multi_sample::{CurvePoint, MultiSampleModel, samples_until};
+use boulevard::methods::multi_sample::{CurvePoint, MultiSampleModel, curve_picture, samples_until};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
+use boulevard::picture::Picture;
 use boulevard::svm::Model;
 use serde_json::{Value, json};
 
 use crate::learner::Plan;
 use crate::report::table::Table;
-use crate::report::{html, number, picture};
+use crate::report::{html, number, story};
 
 /// Cuts of the held-out rows into sets, per fold.
 const REPEATS: usize = 10;
@@ -47,8 +48,8 @@ pub fn run(
             _ => {}
         }
         let test = data.select(&split.test);
-        let test = match fitted.scaler() {
-            Some(scaler) => Dataset { x: scaler.table(&test.x)?, ..test },
+        let test = match fitted.prepare(&test.x)? {
+            Some(x) => Dataset { x, ..test },
             None => test,
         };
         let Some(model) = fitted.get::<MultiSampleModel>() else { bail!("only --method gather has a curve") };
@@ -91,10 +92,14 @@ impl Curve {
         json!({ "points": self.points, "samples_until_one_percent": samples_until(&self.points, TARGET) })
     }
 
+    /// The curve as a picture.
+    pub fn picture(&self) -> Picture {
+        curve_picture(&self.points, None)
+    }
+
     pub fn page(&self, name: &str) -> String {
-        let line: Vec<(f64, f64)> = self.points.iter().map(|point| (point.size as f64, point.error)).collect();
-        let svg = picture::curve("error against samples per decision", &line, "samples per decision", "error");
-        let figure = html::figure(&svg, "How many samples are enough?", &self.answer());
-        html::page(&format!("Error against samples per decision: {name}"), &format!("{}{}", self.table().html(), html::cards(&figure)))
+        let mut page = html::Page::new(&format!("Error against samples per decision: {name}"));
+        page.classed("lead", &self.answer()).pictures([self.picture()]).table(&self.table()).lines(&story::command_line());
+        page.finish()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use boulevard::data::io::{Format, PrecomputedUse, ReadOptions, TargetKind, read_precomputed};
 use boulevard::data::{Csr, Dataset, Matrix, Target};
 use boulevard::kernel::Kernel;
@@ -26,7 +26,8 @@ options:
 ";
 
 pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
-    if args.words.is_empty() || args.words[0] == "--help" {
+    ensure!(!args.words.is_empty(), "expected a test file, a model file and an output file; `boulevard svm-predict --help` says how");
+    if args.words[0] == "--help" {
         print(USAGE)?;
         return Ok(Outcome::Done);
     }
@@ -44,6 +45,7 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
     files::expect_file(test)?;
     files::expect_writable(output)?;
     let mut any = load(model)?;
+    ensure!(any.imputer().is_none(), "{}: the model fills in missing values: use `boulevard predict`", model.display());
     ensure!(any.scaler().is_none(), "{}: the model scales its columns: use `boulevard predict`", model.display());
     let data = read(test, &machine(&any)?.kernel)?;
     if any.features() < data.x.columns() {
@@ -55,6 +57,7 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
     let (said, lines) = match any.get::<SvcModel>() {
         Some(svc) => classify(svc, &x, probability, model, &context)?,
         None => {
+            ensure!(!probability || has_density(model)?, "{}: the model does not support probability estimates (-b 1)", model.display());
             let decisions = any.decide(&(&x).into(), &context)?.values;
             let inside = any.answers() == Answers::Inside;
             let said: Vec<f64> = if inside { decisions.iter().map(|&f| if f >= 0.0 { 1.0 } else { -1.0 }).collect() } else { decisions };
@@ -67,6 +70,12 @@ pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
         print(&score(any.answers().are_numbers(), truth, &said))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Whether a file of LIBSVM's regression or one-class models was made with `-b 1`. What it says then is read over, but `-b 1` is no mistake.
+fn has_density(model: &Path) -> Result<bool> {
+    let bytes = std::fs::read(model).with_context(|| model.display().to_string())?;
+    Ok(bytes.split(|&byte| byte == b'\n').take(20).any(|line| line.starts_with(b"probA ") || line.starts_with(b"prob_density_marks ")))
 }
 
 /// The machine of a model that LIBSVM knows.

@@ -60,7 +60,8 @@ struct Request {
 }
 
 pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
-    if args.words.is_empty() || args.words[0] == "--help" {
+    ensure!(!args.words.is_empty(), "expected a training file; `boulevard svm-train --help` lists the options");
+    if args.words[0] == "--help" {
         print(USAGE)?;
         return Ok(Outcome::Done);
     }

@@ -2,17 +2,21 @@
 
 mod select;
 
+use std::path::Path;
+
 use anyhow::{Result, bail, ensure};
 use boulevard::Error;
-use boulevard::any::{AnyLearner, Plan as Work};
+use boulevard::any::{AnyLearner, AnyModel, Plan as Work};
 use boulevard::data::split::Split;
-use boulevard::data::{Dataset, Scaler, Target};
+use boulevard::data::{Dataset, Imputer, Scaler, Target};
+use boulevard::gallery::{self, GridCell};
 use boulevard::internal::parallel;
 use boulevard::kernel::Gamma;
-use boulevard::methods::multi_sample::SetSearch;
+use boulevard::methods::multi_sample::{Method, SetSearch};
 use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::{Context, StopReason};
-use boulevard::svm::{Learner, Penalty, Svc};
+use boulevard::picture::Picture;
+use boulevard::svm::{Learner, Model, Penalty, Svc};
 use boulevard::validation::{GridPoint, GridSearch, Score, cross_validate, default_folds, loss_name};
 use serde_json::json;
 
@@ -20,8 +24,9 @@ use crate::Outcome;
 use crate::args::TuneArgs;
 use crate::learner::Plan;
 use crate::progress::{Silent, Watcher};
+use crate::report::html::Page;
 use crate::report::table::Table;
-use crate::report::{complain, number, print, print_json};
+use crate::report::{complain, number, print, print_json, story};
 use crate::{data, files};
 
 /// One point of the grid and how it did.
@@ -32,7 +37,7 @@ struct Cell {
 }
 
 pub fn run(args: &TuneArgs) -> Result<Outcome> {
-    let plan = Plan::new(args.method, &args.learner)?;
+    let plan = Plan::new(args.method, &args.learner)?.filling(args.read.fill())?;
     if let AnyLearner::MultiTaskSelection(learner) = plan.learner() {
         return select::run(args, &plan, learner);
     }
@@ -43,9 +48,10 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     ensure!(args.learner.gamma.is_none(), "tune searches --gamma itself: use --gamma-grid");
     ensure!(args.gamma_grid.iter().all(|gamma| gamma.is_finite() && *gamma >= 0.0), "--gamma-grid must hold numbers that are not negative");
     ensure!(args.c_grid.iter().all(|c| c.is_finite() && *c > 0.0), "--c-grid must hold positive numbers");
-    if let Some(path) = &args.output {
+    for path in args.output.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
+    data::expect_tasks(std::slice::from_ref(&plan), &args.read)?;
     let data = data::read_for(&plan, &args.data, &args.read)?;
     let prices = prices(args, &plan);
     let gammas = gammas(args, &plan, &data)?;
@@ -75,6 +81,13 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
         fitted.save(path)?;
     }
     let price = price_name(&plan);
+    if let Some(path) = &args.report {
+        let grid: Vec<GridCell> = cells.iter().map(Cell::drawn).collect();
+        let best = cells.iter().position(|cell| std::ptr::eq(cell, best)).unwrap_or(0);
+        let share = !matches!(data.target, Target::Real(_));
+        let picture = gallery::search(&grid, [if price == "nu" { "nu" } else { "C" }, "gamma"], best, share);
+        report(path, picture, &fitted, &at(&plan.work, cells[best].price, cells[best].gamma), &data, args)?;
+    }
     if args.run.json {
         let rows: Vec<_> =
             cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
@@ -97,11 +110,34 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
         Some(path) => text.push_str(&format!("model fitted on all rows and saved to {}\n", path.display())),
         None => text.push_str("to keep the model, give -o\n"),
     }
+    if let Some(path) = &args.report {
+        text.push_str(&format!("report written to {}\n", path.display()));
+    }
     print(&text)?;
     if at_edge(best, &prices, &gammas) && !args.run.quiet {
         complain("hint: the best point lies at the edge of the grid; a wider one may hold a better");
     }
     Ok(Outcome::Done)
+}
+
+impl Cell {
+    fn drawn(&self) -> GridCell {
+        let error = if self.errors.is_empty() { f64::NAN } else { mean(&self.errors) };
+        GridCell { first: self.price, second: self.gamma, error, deviation: standard_deviation(&self.errors) }
+    }
+}
+
+/// The report: the search, then the model it led to.
+fn report(path: &Path, search: Picture, fitted: &AnyModel, work: &Work, data: &Dataset<'_>, args: &TuneArgs) -> Result<()> {
+    let name = args.data.file_name().map_or_else(|| args.data.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let mut page = Page::new(&format!("The best {} on {name}", args.method.text()));
+    let watcher = Watcher::new(args.run.quiet);
+    let context = args.run.context(&watcher);
+    page.text(&format!("{name}: {}. Searched by {} folds.", data::in_words(data), args.folds)).pictures([search]);
+    let folds = story::judge(work, data, fitted.report().seconds, args.learner.seed + 1, &context);
+    story::tell(&mut page, fitted, &folds, data, &story::command_line(), &context)?;
+    watcher.finish();
+    files::write(path, page.finish().as_bytes())
 }
 
 /// The point of least error; ties go to the one nearest the middle of the grid, where its neighbors are known to be good too.
@@ -141,11 +177,16 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
         return Ok(args.gamma_grid.iter().copied().map(Some).collect());
     }
     // The rule is asked about the columns that the machine will see.
-    let scaled = match plan.work.scaling {
-        Some(scaling) => Some(Scaler::fit(&data.x, data.weights.as_deref(), scaling)?.table(&data.x)?),
+    let filled = match plan.work.missing {
+        Some(fill) => Imputer::fit(&data.x, fill)?.table(&data.x)?,
         None => None,
     };
-    let resolved = kernel.resolve(scaled.as_ref().unwrap_or(&data.x), data.weights.as_deref())?;
+    let whole = filled.as_ref().unwrap_or(&data.x);
+    let scaled = match plan.work.scaling {
+        Some(scaling) => Some(Scaler::fit(whole, data.weights.as_deref(), scaling)?.table(whole)?),
+        None => None,
+    };
+    let resolved = kernel.resolve(scaled.as_ref().unwrap_or(whole), data.weights.as_deref())?;
     let center = resolved.gamma().and_then(Gamma::value).unwrap_or(1.0);
     Ok((-3..=2).map(|power| Some(center * 4f64.powi(power))).collect())
 }
@@ -153,6 +194,12 @@ fn gammas(args: &TuneArgs, plan: &Plan, data: &Dataset<'_>) -> Result<Vec<Option
 /// The plan at one point of the grid.
 fn at(plan: &Work, price: f64, gamma: Option<f64>) -> Work {
     let mut plan = plan.clone();
+    // A point of a grid is one machine's: a method that would choose C and gamma itself is the direct one here.
+    if let AnyLearner::MultiSample(gather) = &mut plan.learner
+        && gather.method == Method::Auto
+    {
+        gather.method = Method::Direct;
+    }
     if let Some(place) = plan.learner.price_mut() {
         *place = price;
     }
@@ -162,8 +209,8 @@ fn at(plan: &Work, price: f64, gamma: Option<f64>) -> Work {
     plan
 }
 
-/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling inside folds and no nu-SVC:
-/// `None` then.
+/// The library's grid search, which shares kernel rows over folds and values of C. It knows no scaling and no filling inside
+/// folds and no nu-SVC: `None` then.
 fn shared_search(
     plan: &Work,
     prices: &[f64],
@@ -172,7 +219,7 @@ fn shared_search(
     splits: &[Split],
     context: &Context<'_>,
 ) -> Option<Result<Vec<Vec<f64>>>> {
-    if plan.scaling.is_some() || plan.learner.is_precomputed() {
+    if plan.scaling.is_some() || plan.fills_missing() || plan.learner.is_precomputed() {
         return None;
     }
     if let AnyLearner::MultiSample(gather) = &plan.learner {

@@ -1,8 +1,12 @@
 //! `boulevard tune --method select`: rho and c by cross-validation, one path over rho per fold and c.
 
 use anyhow::{Result, ensure};
-use boulevard::methods::multitask_selection::{MultiTaskSelection, SelectionSearch, TaskSet};
+use boulevard::any::Plan as Work;
+use boulevard::data::io::TargetKind;
+use boulevard::gallery::{self, GridCell};
+use boulevard::methods::multitask_selection::{MultiTaskSelection, SelectionPoint, SelectionSearch, TaskSet};
 use boulevard::persist::AnyModel;
+use boulevard::svm::Learner;
 use serde_json::json;
 
 use crate::Outcome;
@@ -18,7 +22,7 @@ pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result
     ensure!(args.learner.rho.is_none() && args.learner.ln_rho.is_none(), "tune searches --rho itself");
     ensure!(args.gamma_grid.is_empty(), "--gamma-grid does not apply to --method select: list its kernels with --kernels");
     ensure!(plan.work.scaling.is_none(), "tune --method select works on columns as they are: use `boulevard scale` first");
-    if let Some(path) = &args.output {
+    for path in args.output.iter().chain(&args.report) {
         files::expect_writable(path)?;
     }
     let data = data::read_for(plan, &args.data, &args.read)?;
@@ -35,6 +39,18 @@ pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result
     let fitted = AnyModel::from(found.model);
     if let Some(path) = &args.output {
         fitted.save(path)?;
+    }
+    if let Some(path) = &args.report {
+        let drawn = |point: &SelectionPoint| GridCell {
+            first: point.ln_rho.exp(),
+            second: Some(point.c),
+            error: point.error,
+            deviation: point.deviation,
+        };
+        let grid: Vec<GridCell> = found.points.iter().map(drawn).collect();
+        let picture = gallery::search(&grid, ["rho", "c"], found.best, learner.target() != TargetKind::Real);
+        let chosen = MultiTaskSelection { ln_rho: Some(best.ln_rho), c: Some(best.c), ..learner.clone() };
+        super::report(path, picture, &fitted, &Work { scaling: None, missing: None, learner: chosen.into() }, &data, args)?;
     }
     if args.run.json {
         print_json(&json!({ "grid": found.points, "best": best, "model": args.output, "fit": fitted.to_json() }))?;

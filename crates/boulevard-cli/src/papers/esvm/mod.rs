@@ -71,7 +71,7 @@ struct Errors {
 
 fn plan(c: f64, gamma: f64) -> Plan {
     let svc = Svc { kernel: Kernel::rbf(gamma), penalty: Penalty::C(c), ..Svc::default() };
-    Plan { scaling: Some(Scaling::Standard), learner: svc.into() }
+    Plan { missing: None, scaling: Some(Scaling::Standard), learner: svc.into() }
 }
 
 fn errors(plan: &Plan, data: &Dataset<'_>, splits: &[Split], context: &Context<'_>) -> Result<Vec<f64>> {

@@ -116,7 +116,8 @@ fn choose_direct(set: &Benchmark, parts: usize, context: &Context<'_>) -> Result
     for (place, part) in set.splits.iter().take(parts).enumerate() {
         let train = standardized(&set.data.select(&part.split.train), &[])?.0;
         let search = SetSearch { c: c_grid(), gamma: width_grid(set.data.x.columns()), folds: FOLDS, seed: place as u64 };
-        let points = MultiSample { n_samples_per_decision: K, ..MultiSample::default() }.search(&train, &search, context)?;
+        let points =
+            MultiSample { method: Method::Direct, n_samples_per_decision: K, ..MultiSample::default() }.search(&train, &search, context)?;
         match sums.is_empty() {
             true => sums = points,
             false => sums.iter_mut().zip(points).for_each(|(sum, point)| sum.error += point.error),

@@ -110,7 +110,7 @@ fn single(train: &Dataset<'_>, seed: u64, k: usize, context: &boulevard::observe
 
 fn direct(train: &Dataset<'_>, seed: u64, k: usize, context: &boulevard::observe::Context<'_>) -> Result<MultiSample> {
     let (c, gamma) = grids();
-    let learner = MultiSample { n_samples_per_decision: k, seed, ..MultiSample::default() };
+    let learner = MultiSample { method: Method::Direct, n_samples_per_decision: k, seed, ..MultiSample::default() };
     let points = learner.search(train, &SetSearch { c, gamma, folds: FOLDS, seed }, context)?;
     let Some(best) = best_point(&points) else { bail!("the grid is empty") };
     Ok(MultiSample { kernel: Kernel::rbf(best.gamma.unwrap_or(1.0)), c: best.c, ..learner })

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
+from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in
 
@@ -21,6 +22,7 @@ from ..svm._kernel_machine import HUGE
 
 INDUCTION_LIMITS: dict[str, list[Any]] = {
     "n_induced": [StrOptions({"auto"}), Interval(Integral, 0, 100_000, closed="both")],
+    "max_rules": [StrOptions({"auto"}), Interval(Integral, 0, 1000, closed="both"), None],
     "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
     "C": [Interval(Real, 0.0, None, closed="right")],
     "sampling": [StrOptions({"resample", "weight"})],
@@ -55,10 +57,11 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
 
     def _learner(self, class_weight: Any) -> Parts:
         """Parameters of the native learner."""
-        depth = self.max_depth
+        depth, rules = self.max_depth, self.max_rules
         return {
             "c": min(float(self.C), HUGE),
             "n_induced": "auto" if self.n_induced == "auto" else {"exactly": int(self.n_induced)},
+            "max_rules": "auto" if rules == "auto" else "unlimited" if rules is None else {"at_most": int(rules)},
             "max_depth": "auto" if depth == "auto" else "unlimited" if depth is None else {"at_most": int(depth)},
             "sampling": self.sampling,
             "output": self.output,
@@ -77,12 +80,13 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
 
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
-        count, depth = given["n_induced"], given["max_depth"]
+        count, depth, rules = given["n_induced"], given["max_depth"], given["max_rules"]
         same = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset"
         return {
             **{name: given[name] for name in same.split()},
             "C": given["c"],
             "n_induced": count if count == "auto" else count["exactly"],
+            "max_rules": {"auto": "auto", "unlimited": None}[rules] if isinstance(rules, str) else next(iter(rules.values())),
             "max_depth": {"auto": "auto", "unlimited": None}[depth] if isinstance(depth, str) else depth["at_most"],
             "class_weight": given_weights(given["class_weight"]),
             "tol": given["tolerance"],
@@ -131,7 +135,8 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
         first = [one["errors"][0] if one["errors"] else np.nan for one in each]
         self.linear_error_ = first[0] if single else np.array(first)
         counts = [len(one["gammas"]) for one in each]
-        self.n_induced_ = counts[0] if single else np.array(counts)
+        self.rule_choice_ = details["list"]
+        self.n_induced_ = counts[0] if single or self.rule_choice_ else np.array(counts)
         self.choices_ = [one["choice"] for one in each]
         self.declined_ = [one["declined"] for one in each]
         self.mean_ = parts["center"]
@@ -181,21 +186,48 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
         return np.array(list(plain) + list(names), dtype=object)
 
     def export_text(self, max_rules: int = 20) -> str:
-        """The model in words: errors, what was chosen and why, and the weightiest rules.
+        """The model in words: what was chosen and why, errors, the weightiest rules, and the columns' own weights.
 
         Parameters
         ----------
         max_rules : int, default=20
-            Rules to list.
+            Rules to list. With the default of the constructor's ``max_rules`` these are all of them: the text is the whole model, up to
+            columns beyond the twenty of largest weight.
 
         Returns
         -------
         text : str
             A table with the standard deviation of every rule's contribution, what the rule adds where it holds, its support, the
-            weighted edge of its tree, and the round.
+            weighted edge of its tree, and the round; then the constant and the columns' weights.
         """
         self._need_model()
         return _core.induced_text(self._native, int(max_rules))
+
+    def rules_path(self) -> Bunch:
+        """The held-out error against the number of rules.
+
+        Returns
+        -------
+        path : Bunch
+            ``n_rules`` (0, 1, 2, ...), ``error`` and ``uncertainty`` (standard error of the difference from the lowest) as arrays,
+            ``chosen``, ``best``, ``linear_error``, ``unlimited_error`` (of whole trees on the same rows) and ``reason``. Empty arrays
+            where no rows were held out.
+        """
+        self._need_model()
+        choice = self.rule_choice_
+        if choice is None:
+            raise ValueError("this model has whole trees, not a list of rules: fit with max_rules='auto' or a number")
+        errors = np.array(choice["errors"])
+        return Bunch(
+            n_rules=np.arange(len(errors)),
+            error=errors,
+            uncertainty=np.array(choice["uncertainties"]),
+            chosen=choice["chosen"],
+            best=choice["best"],
+            linear_error=float(errors[0]) if len(errors) else None,
+            unlimited_error=choice["unlimited_error"],
+            reason=choice["reason"],
+        )
 
     def to_json(self) -> str:
         """Rules, curves and choices as JSON text.

@@ -48,7 +48,8 @@ def tune_sets(
     y : array-like of shape (n_samples,) or (n_sets,)
         Class labels.
     estimator : MultiSampleClassifier, default=None
-        What to tune; its other parameters are kept. None means ``MultiSampleClassifier()``.
+        What to tune; its other parameters are kept. None means ``MultiSampleClassifier()``. Where its method is "auto", consensus and
+        direct machines are both searched, and ``best_params_`` has the method too.
     C : sequence of float, default=None
         Prices of slack; None means 2**-2, 2**0, ..., 2**8.
     gamma : sequence of float, default=None
@@ -87,7 +88,8 @@ def tune_sets(
     table, labels = work._read_training(rows, labels)
     labels, classes = work._encode(labels, (rows, labels))
     class_weight = work._class_weights(labels, None)[1]
-    parameters = {**work._learner(class_weight), "kernel": work._kernel(), "solver": work._solver()}
+    # What is left open is searched for both: votes only lose evidence.
+    methods = ["consensus", "direct"] if work.method == "auto" else [work.method]
     has_gamma = work.kernel not in ("linear", "precomputed")
     if gamma is None and has_gamma:
         gamma = [2.0**k / table.shape[1] for k in (-8, -6, -4, -3, -2, -1, 0, 1, 2, 4)]
@@ -99,14 +101,22 @@ def tune_sets(
     }
     data = Data(work._table(table), classes, class_names(work.classes_), groups=codes)
     limits = Limits(count_threads(n_jobs), max_time, work.memory_limit, work.device)
-    found = _core.search_sets(json.dumps(parameters), json.dumps(search), data, limits)
-    errors, c = np.array(found["error"]), np.array(found["C"])
-    width = np.array([np.nan if value is None else value for value in found["gamma"]])
+    columns: dict[str, list[Any]] = {name: [] for name in ("C", "gamma", "error", "deviation", "method")}
+    for method in methods:
+        learner = {**work._learner(class_weight), "method": method, "kernel": work._kernel(), "solver": work._solver()}
+        found = _core.search_sets(json.dumps(learner), json.dumps(search), data, limits)
+        for name, values in found.items():
+            columns[name] += values
+        columns["method"] += [method] * len(found["C"])
+    errors, c = np.array(columns["error"]), np.array(columns["C"])
+    width = np.array([np.nan if value is None else value for value in columns["gamma"]])
     best = np.lexsort((width, c, errors))[0]
-    chosen = {"C": float(c[best]), **({"gamma": float(width[best])} if has_gamma else {})}
+    chosen: dict[str, Any] = {"C": float(c[best]), **({"gamma": float(width[best])} if has_gamma else {})}
+    results = {"param_C": c, "param_gamma": width, "mean_test_score": 1.0 - errors, "std_test_score": np.array(columns["deviation"])}
+    if len(methods) > 1:
+        chosen["method"], results["param_method"] = columns["method"][best], np.array(columns["method"])
     fitted = estimator.__class__(**{**estimator.get_params(), **chosen}).fit(X, y, groups=groups) if refit else None
-    columns = {"param_C": c, "param_gamma": width, "mean_test_score": 1.0 - errors, "std_test_score": np.array(found["deviation"])}
-    return TuneResult(columns, chosen, float(1.0 - errors[best]), fitted, "accuracy", larger_is_better=True)
+    return TuneResult(results, chosen, float(1.0 - errors[best]), fitted, "accuracy", larger_is_better=True)
 
 
 class _SetScorer(_Scorer):

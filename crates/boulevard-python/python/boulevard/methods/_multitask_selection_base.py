@@ -7,13 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from .. import _core
 from .._base import NativeEstimator, aligned, fitting, warn
+from .._classes import read_weights
 from .._docs import document
+from .._exports import LinearExports
 from .._kernels import describe_base_kernel
 from .._limits import SHARED_LIMITS
 from .._request import Tasks
@@ -31,9 +34,11 @@ SELECTION_LIMITS: dict[str, list[Any]] = {
     "select": [StrOptions({"features", "kernels"})],
     "kernels": [None, list, tuple],
     "normalize_kernels": ["boolean"],
-    "rho": [Interval(Real, 0.0, 1.0, closed="right")],
+    "rho": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="right")],
     "ln_rho": [None, Interval(Real, -700.0, 0.0, closed="both")],
-    "c": [Interval(Real, 0.0, None, closed="neither")],
+    "c": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither")],
+    "standardize": [StrOptions({"auto"}), "boolean"],
+    "keep": [StrOptions({"auto", "all"}), Interval(Integral, 1, None, closed="left")],
     "bias": [StrOptions({"gaussian", "flat"})],
     "bias_variance": [Interval(Real, 0.0, None, closed="neither")],
     "share": ["boolean"],
@@ -62,7 +67,7 @@ def _columns(y: Any) -> int | None:
 
 
 @document
-class SelectingEstimator(NativeEstimator):
+class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
     """What the classifier and the regressor share."""
 
     _kind = "multitask_selection"
@@ -89,9 +94,11 @@ class SelectingEstimator(NativeEstimator):
             "select": self.select,
             "kernels": kernels,
             "normalize_kernels": bool(self.normalize_kernels),
-            "rho": float(self.rho),
+            "rho": None if self.rho == "auto" else float(self.rho),
             "ln_rho": None if self.ln_rho is None else float(self.ln_rho),
-            "c": float(self.c),
+            "c": None if self.c == "auto" else float(self.c),
+            "standardize": None if isinstance(self.standardize, str) else bool(self.standardize),
+            "keep": self.keep if isinstance(self.keep, str) else {"exactly": int(self.keep)},
             "bias": self.bias,
             "bias_variance": float(self.bias_variance),
             "share": bool(self.share),
@@ -102,9 +109,11 @@ class SelectingEstimator(NativeEstimator):
 
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
-        same = "select normalize_kernels rho ln_rho c bias bias_variance share threshold"
+        same = "select normalize_kernels ln_rho bias bias_variance share threshold"
         return {
             **{name: given[name] for name in same.split()},
+            **{name: "auto" if given[name] is None else given[name] for name in ("rho", "c", "standardize")},
+            "keep": given["keep"] if isinstance(given["keep"], str) else given["keep"]["exactly"],
             "kernels": [(k["type"], {n: v for n, v in k.items() if n != "type"}) for k in given["kernels"]] or None,
             "tol": given["tolerance"],
             "max_iter": given["max_iterations"] or 1000,
@@ -121,8 +130,20 @@ class SelectingEstimator(NativeEstimator):
 
     # ------------------------------------------------------------ input
 
-    def _read_tasks(self, X: Any, y: Any) -> Tasks:
+    def _read_tasks(self, X: Any, y: Any, sample_weight: Any = None) -> Tasks:
         """Tables, targets and outputs for the native part."""
+        tasks = self._read_targets(X, y)
+        if sample_weight is None:
+            return tasks
+        own = is_tasks(X)
+        if own and (not isinstance(sample_weight, list | tuple) or len(sample_weight) != len(tasks.tables)):
+            raise ValueError(f"X is a list of {len(tasks.tables)} tables, so sample_weight must be a list of as many arrays")
+        given = sample_weight if own else [sample_weight]
+        rows = {table: len(target) for table, target in tasks.targets}
+        weights = [read_weights(weight, np.empty((rows[table], 0))) for table, weight in enumerate(given)]
+        return tasks._replace(weights=weights)
+
+    def _read_targets(self, X: Any, y: Any) -> Tasks:
         if is_tasks(X):
             return self._task_tables(X, y)
         if y is None:
@@ -174,7 +195,7 @@ class SelectingEstimator(NativeEstimator):
     # ------------------------------------------------------------ fitting
 
     @fitting
-    def fit(self, X: TablesLike, y: ArrayLike | list[ArrayLike]) -> Self:
+    def fit(self, X: TablesLike, y: ArrayLike | list[ArrayLike], sample_weight: ArrayLike | list[ArrayLike] | None = None) -> Self:
         """Fit all tasks.
 
         Parameters
@@ -184,12 +205,14 @@ class SelectingEstimator(NativeEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), or a list of arrays
             Targets. Several columns are several tasks on the same rows; a list holds one target per task. More than two classes become one
             task per class against the rest.
+        sample_weight : array-like of shape (n_samples,), or a list of them, default=None
+            What every row counts: a weight of 2 is the same as the row twice.
 
         {self}
         """
         self._check_parameters()
         parameters = self._learner()
-        tasks = self._read_tasks(X, y)
+        tasks = self._read_tasks(X, y, sample_weight)
         parts, raised = self._run(parameters, tasks, (X, y))
         self._take(parts)
         for note in self._native.notes:
@@ -209,12 +232,46 @@ class SelectingEstimator(NativeEstimator):
         self._outputs = json.loads(parts["outputs"])
         self.group_names_ = parts["groups"]
         self.n_iter_ = parts["iterations"]
+        self.choice_ = json.loads(parts["choice"])
+        self._selected = np.array(parts["selected"], dtype=bool)
         coefficients = parts["coefficients"]
         if "tasks" in self._outputs:
             self.lambda_ = [self._multipliers(c) for c in coefficients]
         else:
             table = np.vstack([self._multipliers(c) for c in coefficients])
             self.lambda_ = table[0] if len(table) == 1 else table
+
+    # ------------------------------------------------------------ the selector
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        self._need_model()
+        if self._weights is None:
+            raise ValueError('with select="kernels" no feature is selected: see kernel_weights_')
+        return self._selected
+
+    def transform(self, X: TablesLike) -> Any:
+        """The selected features of a table, or of every table of a list.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of them
+            Samples.
+
+        Returns
+        -------
+        selected : ndarray or sparse matrix of shape (n_samples, n_selected), or a list of them
+            The columns that ``get_support`` marks.
+        """
+        if is_tasks(X):
+            return [super(SelectingEstimator, self).transform(x) for x in X]
+        return super().transform(X)
+
+    @property
+    def selection_frequencies_(self) -> Floats:
+        """How often each feature was kept over the folds in which the set was chosen; NaN where none were held out or all were kept."""
+        self._need_model()
+        found = (self.choice_ or {}).get("frequencies") or []
+        return np.array(found) if found else np.full(len(self.group_names_), np.nan)
 
     @property
     def coef_(self) -> Floats:

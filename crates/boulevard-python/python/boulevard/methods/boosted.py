@@ -1,5 +1,6 @@
 """The boosted classifier for rare labels and classes."""
 
+import json
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -30,8 +31,8 @@ __all__ = ["BoostedRound", "BoostedSVC"]
 _AT_LEAST_ONE: dict[Any, str] = {"auto": "auto", True: "always", False: "never"}
 #: Parameters with the same name and value in the native learner.
 _SAME = (
-    "sampling sampling_ratio initial_weights thresholds voting sigma_init sigma_min sigma_step weight_scale max_rounds early_stopping "
-    "validation preset calibrate"
+    "sampling sampling_ratio initial_weights thresholds measure miss_cost alarm_cost least_recall tune voting sigma_init sigma_min "
+    "sigma_step weight_scale max_rounds early_stopping validation preset calibrate"
 ).split()
 
 
@@ -41,24 +42,36 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
     """Boosted sample-weighted support vector machines for rare labels and classes (SAB-WSVM).
 
     One ensemble per label: every round solves a support vector machine in which rows that earlier rounds missed cost more
-    (``C_i = C n W_i``). The defaults are what served best in our own measurements: all rows in every round, balanced first weights,
-    decision values instead of votes, as many rounds as held-out rows want, and thresholds where macro F1 of held-out rows is best.
+    (``C_i = C n W_i``). The defaults are what served best in our own measurements: all rows in every round, decision values
+    instead of votes, C, width and first weights by trials on held-out rows, as many rounds as held-out rows want (often one: then it is a
+    weighted machine, and ``chosen_`` and the report say so), and thresholds where the ``measure`` of held-out rows is best.
     ``preset="paper"`` is the published algorithm, which a tuned ``SVC`` beats on the published data.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of one unit of slack for a row of average weight.
+        The price of one unit of slack for a row of average weight; with ``tune`` the smallest of those that are tried.
     sampling : {"all", "stratified", "trimming"}, default="all"
         Rows of a round: all of them; a share spread over the list from hard to easy rows (the paper); the heaviest ones, without
         weights (AdaBoost-SVM).
     sampling_ratio : float, default=0.3
         Share of the rows that is drawn, unless all are used.
-    initial_weights : {"balanced", "uniform"}, default="balanced"
-        "balanced" gives the rows with a label half of the weight.
+    initial_weights : {"auto", "balanced", "uniform"}, default="auto"
+        "balanced" gives the rows with a label half of the weight; "auto" tries both (balanced, where nothing is tried).
     thresholds : {"tuned", "zero"}, default="tuned"
-        Where a score becomes a yes. "tuned" takes the place of the best macro F1 on held-out rows (of both classes, for a binary
-        target); targets of several classes have none.
+        Where a score becomes a yes. "tuned" takes the place of the best ``measure`` on held-out rows, smoothed; targets of several
+        classes have none.
+    measure : {"f1", "balanced_accuracy", "cost", "precision_at_recall"}, default="f1"
+        What thresholds and the number of rounds are chosen by: F1 (of both classes, for a binary target; the mean over labels), mean
+        recall of both sides, the cost of misses and false alarms, or precision with at least ``least_recall`` of the carriers found.
+    miss_cost, alarm_cost : float, default=1.0
+        Prices of a missed carrier and of a false alarm, for ``measure="cost"``.
+    least_recall : float, default=0.8
+        For ``measure="precision_at_recall"``.
+    tune : bool, default=True
+        Whether C (1, 10 or 100 times ``C``), the first width (half, once or twice the usual one, unless ``sigma_init`` is given) and
+        the first weights (where "auto") are chosen by how single machines rank and judge held-out rows. Only with
+        ``sampling="all"`` and where rows are held out anyway (tuned thresholds or early stopping).
     voting : {"soft", "hard"}, default="soft"
         Whether a round contributes its decision value or its sign.
     sigma_init : float, default=None
@@ -80,7 +93,8 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
     class_weight : dict or "balanced", default=None
         Factors of ``C`` by class; for label matrices by label (its column or name), for the rows that have it.
     preset : {"paper"}, default=None
-        "paper" replaces sampling and its ratio, first weights, weight scale, thresholds, voting, early stopping and ``at_least_one``.
+        "paper" replaces sampling and its ratio, first weights, weight scale, thresholds, voting, early stopping, ``at_least_one`` and
+        ``tune``.
     calibrate : bool, default=False
         Whether to fit probabilities with the model even if nothing else needs held-out rows. Otherwise that happens on first use.
     tol : float, default=1e-3
@@ -109,7 +123,10 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
     n_rounds_ : ndarray of shape (n_labels,)
         Rounds of each label.
     validation_scores_ : ndarray
-        Macro F1 of held-out rows by number of rounds, where that was looked at.
+        The measure of held-out rows (macro F1; minus the mean cost; precision) by number of rounds, where that was looked at.
+    chosen_ : dict or None
+        What trials chose: the ``best`` trial with ``c``, ``sigma_init``, ``initial_weights`` and ``score``, all ``trials``, and the
+        ``rows`` they saw. None where nothing was tried.
     label_names_ : list of str
         Names of the labels, where ``y`` is a label matrix.
     n_iter_ : int
@@ -139,8 +156,13 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "sampling": [StrOptions({"all", "stratified", "trimming"})],
         "sampling_ratio": [Interval(Real, 0.0, 1.0, closed="right")],
-        "initial_weights": [StrOptions({"balanced", "uniform"})],
+        "initial_weights": [StrOptions({"auto", "balanced", "uniform"})],
         "thresholds": [StrOptions({"tuned", "zero"})],
+        "measure": [StrOptions({"f1", "balanced_accuracy", "cost", "precision_at_recall"})],
+        "miss_cost": [Interval(Real, 0.0, None, closed="left")],
+        "alarm_cost": [Interval(Real, 0.0, None, closed="left")],
+        "least_recall": [Interval(Real, 0.0, 1.0, closed="right")],
+        "tune": ["boolean"],
         "voting": [StrOptions({"soft", "hard"})],
         "sigma_init": [None, Interval(Real, 0.0, None, closed="neither")],
         "sigma_min": [None, Interval(Real, 0.0, None, closed="left")],
@@ -166,8 +188,13 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         C: float = 1.0,
         sampling: Literal["all", "stratified", "trimming"] = "all",
         sampling_ratio: float = 0.3,
-        initial_weights: Literal["balanced", "uniform"] = "balanced",
+        initial_weights: Literal["auto", "balanced", "uniform"] = "auto",
         thresholds: Literal["tuned", "zero"] = "tuned",
+        measure: Literal["f1", "balanced_accuracy", "cost", "precision_at_recall"] = "f1",
+        miss_cost: float = 1.0,
+        alarm_cost: float = 1.0,
+        least_recall: float = 0.8,
+        tune: bool = True,
         voting: Literal["soft", "hard"] = "soft",
         sigma_init: float | None = None,
         sigma_min: float | None = None,
@@ -195,6 +222,11 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         self.sampling_ratio = sampling_ratio
         self.initial_weights = initial_weights
         self.thresholds = thresholds
+        self.measure = measure
+        self.miss_cost = miss_cost
+        self.alarm_cost = alarm_cost
+        self.least_recall = least_recall
+        self.tune = tune
         self.voting = voting
         self.sigma_init = sigma_init
         self.sigma_min = sigma_min
@@ -332,6 +364,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         self.alphas_, self.errors_, self.sigmas_ = parts["alphas"], parts["errors"], parts["sigmas"]
         self.thresholds_, self.weights_, self.endings_ = parts["thresholds"], parts["weights"], parts["endings"]
         self.validation_scores_ = parts["stage_scores"]
+        self.chosen_ = None if parts["chosen"] is None else json.loads(parts["chosen"])
         self.n_rounds_ = np.array([len(alphas) for alphas in self.alphas_])
         self.n_iter_ = int(parts["iterations"])
         self.estimators_ = rounds_of(parts)

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import _core
 from .._classes import ProbabilityMixin
 from .._docs import document
+from .._exports import RuleExports
 from .._files import loads
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
 from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, TableLike
@@ -23,12 +24,13 @@ __all__ = ["FeatureInducer", "FeatureInductionClassifier"]
 
 @loads("feature_induction")
 @document
-class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEstimator):
+class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin, InducingEstimator):
     """A linear support vector classifier that grows readable rules (Jin and Liu 2004).
 
     Round by round, a small tree is grown on the rows that the linear machine gets wrong or nearly wrong; its answer becomes a new column,
     and the machine is fitted again. Columns are standardised inside. How many rounds and how deep is chosen on held-out rows, and
-    the choice may be to stay linear. More than two classes: one against the rest, each with rules of its own.
+    the choice may be to stay linear. From the trees a short list of rules is chosen, one after the other, the same for all classes
+    (``max_rules``); ``rules_path`` shows what each number of rules costs. More than two classes: one against the rest.
 
     Parameters
     ----------
@@ -91,6 +93,7 @@ class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEsti
         self,
         *,
         n_induced: int | Literal["auto"] = "auto",
+        max_rules: int | Literal["auto"] | None = "auto",
         max_depth: int | Literal["auto"] | None = "auto",
         C: float = 0.01,
         sampling: Literal["resample", "weight"] = "resample",
@@ -118,6 +121,7 @@ class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEsti
         random_state: RandomState = None,
     ) -> None:
         self.n_induced = n_induced
+        self.max_rules = max_rules
         self.max_depth = max_depth
         self.C = C
         self.sampling = sampling
@@ -216,7 +220,8 @@ class FeatureInductionClassifier(ClassifierMixin, ProbabilityMixin, InducingEsti
         -------
         explanations : list of list of dict, or list of dict for one sample
             Per sample one entry per output: ``class``, ``decision``, ``bias``, and ``contributions``, each with ``text``, ``adds`` and
-            ``round`` (None for an original feature). The bias and all contributions add up to the decision.
+            ``round`` (None for an original feature). The bias and all contributions add up to the decision. ``sentences`` says the same
+            to a reader.
         """
         one = np.ndim(X) == 1 and not hasattr(X, "toarray")
         texts = self._judge(lambda model, table, threads: _core.induced_explain(model, table), np.reshape(X, (1, -1)) if one else X)
@@ -268,6 +273,7 @@ class FeatureInducer(InducingEstimator):
         self,
         *,
         n_induced: int | Literal["auto"] = "auto",
+        max_rules: int | Literal["auto"] | None = "auto",
         max_depth: int | Literal["auto"] | None = "auto",
         C: float = 0.01,
         sampling: Literal["resample", "weight"] = "resample",
@@ -289,6 +295,7 @@ class FeatureInducer(InducingEstimator):
         random_state: RandomState = None,
     ) -> None:
         self.n_induced = n_induced
+        self.max_rules = max_rules
         self.max_depth = max_depth
         self.C = C
         self.sampling = sampling

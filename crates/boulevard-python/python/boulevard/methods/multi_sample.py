@@ -1,5 +1,6 @@
 """One decision for several samples that share a label."""
 
+import json
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -28,7 +29,7 @@ from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 
 #: Parameters with the same name and value in the native learner.
-_SAME = "n_samples_per_decision method symmetric n_extended normalization other_sizes priors platt_guard".split()
+_SAME = "n_samples_per_decision method tune symmetric n_extended normalization other_sizes priors platt_guard".split()
 _MULTICLASS = {"ovo": "one_vs_one", "ovr": "one_vs_rest"}
 
 
@@ -46,6 +47,7 @@ def _absent(name: str, why: str) -> property:
 class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     """One decision for K samples that are known to share a label.
 
+    ``method="auto"`` chooses among the three below by how they judge sets of samples that were held out, and says so in ``chosen_``.
     ``method="direct"`` fits one machine on sets of K samples with a kernel that does not depend on their order (the extended input space
     support vector machine of Santiago-Mozos, Perez-Cruz and Artes-Rodriguez 2011); ``"consensus"`` multiplies the calibrated posteriors
     of single samples, in log space and with priors; ``"vote"`` takes the majority of hard decisions. Consensus and votes judge sets of
@@ -59,13 +61,17 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     ----------
     n_samples_per_decision : int, default=3
         K, the size of sets that a direct machine is fitted for, from 1 to 16.
-    method : {"direct", "consensus", "vote"}, default="direct"
-        How K samples become one decision.
+    method : {"auto", "direct", "consensus", "vote"}, default="auto"
+        How K samples become one decision. "auto" takes the one that errs least on held-out sets (pieces of held-out groups, where
+        ``fit`` is given groups); direct machines are tried for K up to 6 and up to 20,000 rows.
+    tune : bool, default=True
+        Whether "auto" chooses C (1, 10 or 100 times ``C``) and gamma (a quarter, once or four times the value of the rule, unless
+        ``gamma`` is a number) as well. The other methods take both as they are.
     symmetric : bool, default=True
         Whether the direct machine's kernel is symmetric. False writes all K! orders of every tuple out (K at most 4): the same machine,
         slower, for comparison.
     n_extended : int, default=None
-        Number of tuples to learn from, about; None means K times the rows.
+        Number of tuples to learn from, about; None means K times the rows, and 20,000 at most.
     normalization : {"mean", "cosine"}, default="mean"
         Scale of the kernel between sets: the mean over permutations, or the cosine.
     C : float, default=1.0
@@ -101,6 +107,12 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         Number of support sets of the direct machine for each size.
     n_extended_ : dict
         Number of tuples the direct machine of each size learnt from.
+    method_ : {"direct", "consensus", "vote"}
+        How sets are judged: as asked for, or as chosen.
+    chosen_ : dict or None
+        What held-out sets chose: ``method``, the trial behind the machine of single samples (``single``) and the best direct one
+        (``direct``), all ``trials`` with ``method``, ``c``, ``gamma`` and ``error``, and ``why`` in words. None where the method was given,
+        or too few rows could be held out (then consensus judges).
     n_iter_ : int
         Steps of the solver.
     {fit_attributes}
@@ -112,6 +124,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
 
     Notes
     -----
+    ``gamma="scale"`` is that of single samples; direct machines, whose samples stand K side by side, take a K-th of it.
+
     scikit-learn's ``scoring="accuracy"`` calls ``predict(X)`` without groups, so that every row is judged alone. Use ``score`` (no
     ``scoring``) with ``set_score_request(groups=True)`` and metadata routing, or :func:`boulevard.model_selection.set_scorer`.
 
@@ -120,7 +134,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     >>> from boulevard import MultiSampleClassifier
     >>> from boulevard.datasets import make_two_gaussians
     >>> X, y = make_two_gaussians(120, distance=1.5, random_state=0)
-    >>> clf = MultiSampleClassifier(n_samples_per_decision=3, gamma=0.1).fit(X, y)
+    >>> clf = MultiSampleClassifier(n_samples_per_decision=3, random_state=0).fit(X, y)
     >>> three = X[y == 1][:6].reshape(2, 3, -1)
     >>> clf.predict(three)
     array([1, 1])
@@ -132,7 +146,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         **MACHINE_LIMITS,
         "kernel": [StrOptions(KERNELS)],
         "n_samples_per_decision": [Interval(Integral, 1, 16, closed="both")],
-        "method": [StrOptions({"direct", "consensus", "vote"})],
+        "method": [StrOptions({"auto", "direct", "consensus", "vote"})],
+        "tune": ["boolean"],
         "symmetric": ["boolean"],
         "n_extended": [None, Interval(Integral, 1, None, closed="left")],
         "normalization": [StrOptions({"mean", "cosine"})],
@@ -148,7 +163,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self,
         *,
         n_samples_per_decision: int = 3,
-        method: Literal["direct", "consensus", "vote"] = "direct",
+        method: Literal["auto", "direct", "consensus", "vote"] = "auto",
+        tune: bool = True,
         symmetric: bool = True,
         n_extended: int | None = None,
         normalization: Literal["mean", "cosine"] = "mean",
@@ -176,6 +192,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     ) -> None:
         self.n_samples_per_decision = n_samples_per_decision
         self.method = method
+        self.tune = tune
         self.symmetric = symmetric
         self.n_extended = n_extended
         self.normalization = normalization
@@ -207,6 +224,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         """The native learner's parameters, kernel and solver apart."""
         return {
             "method": self.method,
+            "tune": bool(self.tune),
             "n_samples_per_decision": int(self.n_samples_per_decision),
             "c": min(float(self.C), HUGE),
             "symmetric": bool(self.symmetric),
@@ -269,6 +287,8 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self.n_support_sets_ = dict(zip(parts["sizes"], parts["support_sets"], strict=True))
         self.n_extended_ = dict(zip(parts["sizes"], parts["extended"], strict=True))
         self.n_iter_ = parts["iterations"]
+        self.method_ = parts["method"]
+        self.chosen_ = None if parts["chosen"] is None else json.loads(parts["chosen"])
 
     # ------------------------------------------------------------ judging
 

@@ -33,7 +33,7 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
     Parameters
     ----------
     {selection}
-    c : float, default=3.0
+    c : float or "auto", default="auto"
         Decay of the margin prior: multipliers stay below ``c``. The soft range for features of unit scale is from 1 to 3; ``c <= 1`` gives
         the trivial solution and a warning.
     {selection_prior}
@@ -81,9 +81,11 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
         select: Literal["features", "kernels"] = "features",
         kernels: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
         normalize_kernels: bool = True,
-        rho: float = 0.01,
+        rho: float | Literal["auto"] = "auto",
         ln_rho: float | None = None,
-        c: float = 3.0,
+        c: float | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto"] = "auto",
+        keep: int | Literal["auto", "all"] = "auto",
         bias: Literal["gaussian", "flat"] = "gaussian",
         bias_variance: float = 1.0,
         share: bool = True,
@@ -103,6 +105,8 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
         self.rho = rho
         self.ln_rho = ln_rho
         self.c = c
+        self.standardize = standardize
+        self.keep = keep
         self.bias = bias
         self.bias_variance = bias_variance
         self.share = share
@@ -299,7 +303,7 @@ class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
     Parameters
     ----------
     {selection}
-    c : float, default=3.0
+    c : float or "auto", default="auto"
         Decay of the margin prior: the largest weight of a sample.
     epsilon : float, default=0.1
         Half-width of the tube without loss.
@@ -336,9 +340,11 @@ class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
         select: Literal["features", "kernels"] = "features",
         kernels: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
         normalize_kernels: bool = True,
-        rho: float = 0.01,
+        rho: float | Literal["auto"] = "auto",
         ln_rho: float | None = None,
-        c: float = 3.0,
+        c: float | Literal["auto"] = "auto",
+        standardize: bool | Literal["auto"] = "auto",
+        keep: int | Literal["auto", "all"] = "auto",
         epsilon: float = 0.1,
         margin_prior: Literal["exp", "jj"] = "exp",
         bias: Literal["gaussian", "flat"] = "gaussian",
@@ -358,6 +364,8 @@ class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
         self.rho = rho
         self.ln_rho = ln_rho
         self.c = c
+        self.standardize = standardize
+        self.keep = keep
         self.epsilon = epsilon
         self.margin_prior = margin_prior
         self.bias = bias

@@ -1,7 +1,7 @@
 """Pictures in scikit-learn's "Display" style: each keeps its data, ``plot`` draws it. Needs matplotlib."""
 
 from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
-from ._feature_induction import InductionDisplay, RulesDisplay
+from ._feature_induction import InductionDisplay, RulesDisplay, RulesPathDisplay
 from ._multi_sample import ErrorBySizeDisplay, SequentialDisplay
 from ._multitask_selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
 from ._pareto import FrontDisplay
@@ -16,6 +16,7 @@ __all__ = [
     "LabelScoresDisplay",
     "InductionDisplay",
     "RulesDisplay",
+    "RulesPathDisplay",
     "SelectionErrorDisplay",
     "SelectionPathDisplay",
     "SelectionWeightDisplay",

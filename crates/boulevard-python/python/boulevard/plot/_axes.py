@@ -18,7 +18,7 @@ def _pyplot() -> Any:
 def axes(ax: "Axes | None") -> Any:
     """The given axes, or new ones; says how to get matplotlib where it is missing."""
     plt = _pyplot()
-    return plt.subplots()[1] if ax is None else ax
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 
 def two_axes(ax: "Sequence[Axes] | None") -> Any:
@@ -29,3 +29,27 @@ def two_axes(ax: "Sequence[Axes] | None") -> Any:
     if len(ax) != 2:
         raise ValueError(f"ax must be two axes, got {len(ax)}")
     return ax
+
+
+def sized_axes(ax: "Axes | None", width: float, height: float) -> Any:
+    """The given axes, or new ones of this size in inches: pictures that name many things need room for the names."""
+    plt = _pyplot()
+    return plt.subplots(figsize=(min(width, 40.0), min(height, 40.0)), layout="constrained")[1] if ax is None else ax
+
+
+def short(name: Any, most: int = 28) -> str:
+    """A name that leaves room for the picture; long ones end in an ellipsis."""
+    text = str(name)
+    return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def named_places(sizes: Any, most: int) -> list[int]:
+    """Places along an axis that get a name: all where there are few, else the largest that leave room for each other."""
+    count = len(sizes)
+    if count <= most:
+        return list(range(count))
+    room, chosen = count / most, []
+    for place in sorted(range(count), key=lambda i: -sizes[i]):
+        if sizes[place] > 0 and all(abs(place - other) >= room for other in chosen):
+            chosen.append(place)
+    return sorted(chosen)

@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from .._docs import document
 from .._typing import TableLike
-from ._axes import axes
+from ._axes import short, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..methods.boosted import BoostedSVC
+
+
+#: Lines that a legend names.
+_MOST_LINES = 20
 
 
 def _dense(Y: Any) -> NDArray[Any]:
@@ -87,14 +91,20 @@ class LabelScoresDisplay:
 
     def plot(self, ax: "Axes | None" = None, *, colors: Sequence[str] | None = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        names = [short(name) for name in self.names]
+        longest = max((len(name) for name in names), default=1)
+        # Names side by side as long as they fit, else upright.
+        level = len(names) * (longest + 2) <= 60
+        ax = sized_axes(ax, 6.4 if level else max(6.4, 1.5 + 0.3 * len(names)), 4.8 if level else 4.8 + 0.07 * longest)
         places, width = np.arange(len(self.names)), 0.8 / max(len(self.scores), 1)
         for i, (name, values) in enumerate(self.scores.items()):
             color = None if colors is None else colors[i]
             ax.bar(places + (i - (len(self.scores) - 1) / 2) * width, values, width, label=f"{name} ({values.mean():.3f})", color=color)
-        ax.set_xticks(places, [f"{name}\n{int(count)}" for name, count in zip(self.names, self.counts, strict=True)])
+        mark = "{}\n{}" if level else "{} ({})"
+        ticks = [mark.format(name, int(count)) for name, count in zip(names, self.counts, strict=True)]
+        ax.set_xticks(places, ticks, rotation=0 if level else 90)
         ax.set(xlabel="label and its rows, rarest first", ylabel=self.measure, ylim=(0, 1))
-        ax.legend()
+        ax.legend(title=f"prediction (mean {self.measure})")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -109,11 +119,14 @@ class BoostingDisplay:
         One line per label.
     what : {"errors", "weights"}
         What the lines are.
+    of : str, default="label"
+        What has a line each, for the legend.
     """
 
-    def __init__(self, *, series: dict[str, NDArray[Any]], what: str) -> None:
+    def __init__(self, *, series: dict[str, NDArray[Any]], what: str, of: str = "label") -> None:
         self.series = series
         self.what = what
+        self.of = of
 
     @classmethod
     def from_estimator(
@@ -145,18 +158,28 @@ class BoostingDisplay:
             series = {name: np.sort(W, axis=1)[:, ::-1][:, : max(1, round(share * W.shape[1]))].sum(axis=1) for name, W in tables}
         else:
             raise ValueError(f"what must be 'errors' or 'weights', got {what!r}")
-        return cls(series=series, what=what).plot(ax=ax, **kwargs)
+        of = "label" if hasattr(estimator, "label_names_") else "class"
+        return cls(series=series, what=what, of=of).plot(ax=ax, **kwargs)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        lines = min(len(self.series), _MOST_LINES) + 1
+        ax = sized_axes(ax, 6.4 if lines <= 10 else 9.6, 4.8)
         first = 1 if self.what == "errors" else 0
         for name, values in self.series.items():
-            ax.plot(np.arange(first, first + len(values)), values, marker=".", label=name)
-        if self.what == "errors":
-            ax.axhline(0.5, color="0.6", linestyle="--", linewidth=1)
+            ax.plot(np.arange(first, first + len(values)), values, marker=".", label=short(name))
         ax.set(xlabel="round", ylabel="weight of the missed rows" if self.what == "errors" else "weight of the heaviest rows")
-        ax.legend()
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        handles, names = ax.get_legend_handles_labels()
+        # A legend of all of very many lines would hide them.
+        more = f" (first {_MOST_LINES} of {len(names)})" if len(names) > _MOST_LINES else ""
+        handles, names = handles[:_MOST_LINES], names[:_MOST_LINES]
+        if self.what == "errors":
+            handles.append(ax.axhline(0.5, color="0.6", linestyle="--", linewidth=1))
+            names.append("chance")
+        # Many names stand beside the picture, which the layout then makes room for.
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if lines > 10 else {}
+        ax.legend(handles, names, title=self.of + more, fontsize="small", **beside)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -209,11 +232,11 @@ class HardRowsDisplay:
 
     def plot(self, ax: "Axes | None" = None, *, cmap: str = "magma_r") -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        ax = sized_axes(ax, max(6.4, 3.0 + 0.2 * len(self.rows)), max(4.8, 1.8 + 0.22 * len(self.names)))
         self.image_ = ax.imshow(self.gains, aspect="auto", cmap=cmap)
         ax.set_xticks(range(len(self.rows)), [str(row) for row in self.rows], rotation=90)
-        ax.set_yticks(range(len(self.names)), self.names)
-        ax.set(xlabel="training row")
+        ax.set_yticks(range(len(self.names)), [short(name) for name in self.names])
+        ax.set(xlabel="training row", ylabel="label")
         ax.figure.colorbar(self.image_, ax=ax, label="weight gained (times)")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -173,13 +173,104 @@ class RulesDisplay:
         display : RulesDisplay
             With ``ax_`` and ``bars_``.
         """
-        ax = axes(ax)
+        ax = _tall(len(self.rules)) if ax is None else axes(ax)
         places = np.arange(len(self.rules))[::-1]
         adds = [rule["adds"] for rule in self.rules]
         colors = ["C0" if value > 0 else "C1" for value in adds]
         self.bars_ = ax.barh(places, adds, color=colors, **kwargs)
-        ax.set_yticks(places, [rule["text"] for rule in self.rules], fontsize="small")
+        # Conditions one below the other: a line of several would leave no room for the bars.
+        ax.set_yticks(places, [_lines(rule["text"]) for rule in self.rules], fontsize="small")
         ax.axvline(0, color="0.3", linewidth=0.8)
         ax.set_xlabel("added to the decision where the rule holds")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _lines(text: str, most: int = 36) -> str:
+    """A rule's text in lines of few characters."""
+    lines: list[str] = []
+    for condition in text.split(" AND "):
+        words = condition if len(condition) <= most else condition[: most - 1] + "\u2026"
+        if lines and len(lines[-1]) + len(words) + 5 <= most:
+            lines[-1] += " AND " + words
+        else:
+            lines += [words] if not lines else ["AND " + words]
+    return "\n".join(lines)
+
+
+def _tall(bars: int) -> Any:
+    """New axes with room for this many texts."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(8, max(3.0, 0.55 * bars + 1)), layout="constrained")[1]
+
+
+@document
+class RulesPathDisplay:
+    """The held-out error against the number of rules, with what was chosen and what whole trees reach.
+
+    Parameters
+    ----------
+    path : Bunch
+        As from ``rules_path()``.
+
+    Examples
+    --------
+    >>> from boulevard import FeatureInductionClassifier
+    >>> from boulevard.datasets import make_checkerboard
+    >>> from boulevard.plot import RulesPathDisplay
+    >>> X, y = make_checkerboard(200, cells=2)
+    >>> clf = FeatureInductionClassifier(max_induced=5).fit(X, y)
+    >>> display = RulesPathDisplay.from_estimator(clf)  # doctest: +SKIP
+    """
+
+    def __init__(self, *, path: Any) -> None:
+        self.path = path
+
+    @classmethod
+    def from_estimator(cls, estimator: "FeatureInductionClassifier", *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
+        """Plot the path of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : FeatureInductionClassifier or FeatureInducer
+            Fitted with a limit of rules and enough rows to hold some out.
+        {ax}
+
+        Returns
+        -------
+        display : RulesPathDisplay
+            The picture with its data.
+        """
+        path = estimator.rules_path()
+        if len(path.error) == 0:
+            raise ValueError(f"no rows were held out, so there is no path: {path.reason}")
+        return cls(path=path).plot(ax=ax, **kwargs)
+
+    def plot(self, *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw.
+        **kwargs
+            For the line.
+
+        Returns
+        -------
+        display : RulesPathDisplay
+            With ``ax_`` and ``line_``.
+        """
+        ax, path = axes(ax), self.path
+        (self.line_,) = ax.plot(path.n_rules, 100 * path.error, marker="o", markersize=3, label="held out", **kwargs)
+        low, high = path.error - path.uncertainty, path.error + path.uncertainty
+        ax.fill_between(path.n_rules, 100 * low, 100 * high, alpha=0.2, linewidth=0, label="standard error of the difference")
+        if path.unlimited_error is not None:
+            ax.axhline(100 * path.unlimited_error, color="0.5", linestyle="--", label=f"whole trees, {100 * path.unlimited_error:.1f} %")
+        ax.axvline(path.chosen, color="0.8", linewidth=1, zorder=0, label=f"chosen: {path.chosen}")
+        ax.set(xlabel="rules", ylabel="error in %")
+        ax.set_ylim(bottom=0)
+        ax.legend(fontsize="small", title="error")
         self.ax_, self.figure_ = ax, ax.figure
         return self

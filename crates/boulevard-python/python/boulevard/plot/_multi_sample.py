@@ -8,12 +8,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
 from .._typing import RandomState, TableLike
-from ._axes import axes
+from ._axes import axes, short, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..methods.multi_sample import MultiSampleClassifier, SequentialDecision
+
+
+def _judges(estimator: "MultiSampleClassifier") -> str:
+    """Who decides sets of which size: a direct machine judges its own size only."""
+    sizes = sorted(estimator.n_support_sets_)
+    if estimator.method_ != "direct" or not sizes:
+        return str(estimator.method_)
+    own = f"K = {sizes[0]}" if len(sizes) == 1 else f"K = {sizes[0]} to {sizes[-1]}"
+    return f"direct at {own}, consensus elsewhere"
 
 
 @document
@@ -75,7 +84,7 @@ class ErrorBySizeDisplay:
         n_repeats, random_state
             As in ``error_by_size``.
         name : str, default=None
-            For the legend; None means the estimator's method.
+            For the legend; None says which method judges which size.
         {ax}
 
         Returns
@@ -84,7 +93,7 @@ class ErrorBySizeDisplay:
             The picture with its data.
         """
         curve = estimator.error_by_size(X, y, sizes=sizes, n_repeats=n_repeats, random_state=random_state)
-        return cls(**curve, name=estimator.method if name is None else name).plot(ax=ax, **kwargs)
+        return cls(**curve, name=_judges(estimator) if name is None else name).plot(ax=ax, **kwargs)
 
     def samples_until(self, target: float = 0.01) -> int | None:
         """The smallest number of samples whose error is at most ``target``; None if no size on the curve is enough."""
@@ -99,10 +108,10 @@ class ErrorBySizeDisplay:
         if (self.error > 0).any():
             ax.set_yscale("log")
         if target is not None:
-            ax.axhline(target, color="0.5", linestyle="--", linewidth=1)
+            ax.axhline(target, color="0.5", linestyle="--", linewidth=1, label=f"target, {100 * target:g} %")
         ax.set(xlabel="samples per decision", ylabel="error")
-        if self.name is not None:
-            ax.legend()
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(title="decided by")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -145,12 +154,14 @@ class SequentialDisplay:
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        ax = sized_axes(ax, 6.4, max(4.8, 1.5 + 0.16 * len(self.classes)))
         samples = np.arange(1, len(self.posteriors) + 1)
         for place, label in enumerate(self.classes):
-            ax.plot(samples, self.posteriors[:, place], marker="o", label=str(label))
-        ax.axhline(self.confidence, color="0.5", linestyle="--", linewidth=1)
+            ax.plot(samples, self.posteriors[:, place], marker="o", label=short(label))
+        ax.axhline(self.confidence, color="0.5", linestyle="--", linewidth=1, label=f"decided at {self.confidence:g}")
         ax.set(xlabel="samples", ylabel="posterior", ylim=(-0.02, 1.02))
-        ax.legend(title="class")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "x-small"} if len(self.classes) > 8 else {}
+        ax.legend(title="class", **beside)
         self.ax_, self.figure_ = ax, ax.figure
         return self

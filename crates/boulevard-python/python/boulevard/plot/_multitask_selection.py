@@ -8,12 +8,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
 from .._typing import TableLike
-from ._axes import axes
+from ._axes import axes, named_places, short, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..methods.multitask_selection import MultiTaskSelectionClassifier, MultiTaskSelectionRegressor
+
+
+def _task_names(estimator: "MultiTaskSelectionClassifier | MultiTaskSelectionRegressor") -> list[str]:
+    """Names of the tasks, one per row of weights."""
+    outputs = estimator._outputs
+    names = outputs.get("classes") or outputs.get("labels") or (outputs.get("tasks") or {}).get("names") or []
+    count = len(estimator.intercept_)
+    return [str(name) for name in names] if len(names) == count else [f"task {k}" for k in range(count)]
+
+
+def _name_features(ax: "Axes", sizes: NDArray[Any], names: Sequence[str], most: int) -> None:
+    """Names along the axis of features: of all, or of the largest that leave room for each other."""
+    places = named_places(sizes, most)
+    ax.set_xticks(places, [short(names[place]) for place in places], rotation=90, fontsize="x-small")
 
 
 class SelectionPathDisplay:
@@ -54,15 +68,25 @@ class SelectionPathDisplay:
         ax = axes(ax)
         order = np.argsort(self.ln_rho)
         x = self.ln_rho[order] / np.log(10)
-        largest = set(np.argsort(self.values.max(axis=0))[::-1][:labelled].tolist())
+        largest = set(np.argsort(self._prominence())[::-1][:labelled].tolist())
         self.lines_: list[Any] = []
         for group in range(self.values.shape[1]):
             style = {"label": self.names[group]} if group in largest else {"color": "0.8", "linewidth": 0.7, "zorder": 1}
             self.lines_ += ax.plot(x, self.values[order, group], **style)
         ax.set(xlabel="log10 rho", ylabel=self.what)
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", title="largest")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _prominence(self) -> NDArray[Any]:
+        """How far each group stands out. At rho = 1 every switch is 1: a switch counts by what it has beyond its prior, a weight by its
+        size where something is selected."""
+        rho = np.exp(np.asarray(self.ln_rho))
+        if self.what == "switch":
+            return (np.asarray(self.values) - rho[:, None]).max(axis=0)
+        selecting = rho < 1
+        values: NDArray[Any] = np.asarray(self.values)[selecting if selecting.any() else slice(None)]
+        return values.max(axis=0)
 
 
 class SelectionWeightDisplay:
@@ -74,11 +98,14 @@ class SelectionWeightDisplay:
         The weights.
     names : list of str
         One per feature.
+    task : str, default=None
+        Whose weights they are.
     """
 
-    def __init__(self, *, weights: NDArray[Any], names: Sequence[str]) -> None:
+    def __init__(self, *, weights: NDArray[Any], names: Sequence[str], task: str | None = None) -> None:
         self.weights = weights
         self.names = names
+        self.task = task
 
     @classmethod
     def from_estimator(
@@ -90,14 +117,19 @@ class SelectionWeightDisplay:
         **kwargs: Any,
     ) -> Self:
         """Draw a fitted estimator's weights."""
-        return cls(weights=estimator.coef_[task], names=estimator.group_names_).plot(ax=ax, **kwargs)
+        tasks = _task_names(estimator)
+        name = tasks[task] if len(tasks) > 1 else None
+        return cls(weights=estimator.coef_[task], names=estimator.group_names_, task=name).plot(ax=ax, **kwargs)
 
-    def plot(self, ax: "Axes | None" = None, *, color: str = "C0") -> Self:
-        """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+    def plot(self, ax: "Axes | None" = None, *, color: str = "C0", most_names: int = 40) -> Self:
+        """Draw; the largest weights get their names, ``most_names`` at most. Returns the display with ``ax_`` and ``figure_``."""
+        ax = sized_axes(ax, 8.0, 4.8)
         self.bars_ = ax.vlines(np.arange(len(self.weights)), 0, self.weights, colors=color, linewidth=1)
         ax.axhline(0, color="k", linewidth=0.5)
+        _name_features(ax, np.abs(self.weights), self.names, most_names)
         ax.set(xlabel="feature", ylabel="weight")
+        if self.task is not None:
+            ax.set_title(f"task {short(self.task)}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -162,7 +194,7 @@ class SelectionErrorDisplay:
         ax.plot(x, self.own[order], "o--", label="own switches")
         ax.plot(x, self.shared[order], "s-", label="shared switches")
         ax.set(xlabel="log10 rho", ylabel=self.what)
-        ax.legend()
+        ax.legend(title="tasks have")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -188,20 +220,16 @@ class TaskFeatureDisplay:
         cls, estimator: "MultiTaskSelectionClassifier | MultiTaskSelectionRegressor", *, ax: "Axes | None" = None, **kwargs: Any
     ) -> Self:
         """Draw a fitted estimator's weights."""
-        outputs = estimator._outputs
-        names = outputs.get("classes") or outputs.get("labels") or (outputs.get("tasks") or {}).get("names") or []
-        count = len(estimator.intercept_)
-        names = list(names) if len(names) == count else [f"task {k}" for k in range(count)]
+        names = _task_names(estimator)
         return cls(weights=estimator.coef_, tasks=names, features=estimator.group_names_).plot(ax=ax, **kwargs)
 
     def plot(self, ax: "Axes | None" = None, *, cmap: str = "RdBu_r", most_names: int = 40) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        ax = sized_axes(ax, 8.0, max(4.8, 2.0 + 0.22 * len(self.tasks)))
         limit = np.abs(self.weights).max() or 1.0
         self.image_ = ax.imshow(self.weights, aspect="auto", cmap=cmap, vmin=-limit, vmax=limit)
-        ax.set_yticks(range(len(self.tasks)), self.tasks)
-        if len(self.features) <= most_names:
-            ax.set_xticks(range(len(self.features)), self.features, rotation=90, fontsize="x-small")
+        ax.set_yticks(range(len(self.tasks)), [short(task) for task in self.tasks])
+        _name_features(ax, np.abs(self.weights).max(axis=0), self.features, most_names)
         ax.set(xlabel="feature", ylabel="task")
         ax.figure.colorbar(self.image_, ax=ax, label="weight")
         self.ax_, self.figure_ = ax, ax.figure
@@ -231,12 +259,14 @@ class TransferDisplay:
 
     def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        ax = axes(ax)
+        ax = sized_axes(ax, max(6.4, 1.5 + 0.3 * len(self.tasks)), 4.8)
         place = np.arange(len(self.tasks))
         ax.bar(place - 0.2, self.alone, 0.4, label="alone")
         ax.bar(place + 0.2, self.together, 0.4, label="together")
-        ax.set_xticks(place, self.tasks, rotation=45, ha="right")
-        ax.set(ylabel="cross-validated error")
-        ax.legend()
+        names = [short(task) for task in self.tasks]
+        level = sum(len(name) + 2 for name in names) <= 60
+        ax.set_xticks(place, names, rotation=0 if level else 90)
+        ax.set(xlabel="task", ylabel="cross-validated error")
+        ax.legend(title="fitted")
         self.ax_, self.figure_ = ax, ax.figure
         return self

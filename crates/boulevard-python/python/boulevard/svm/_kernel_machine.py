@@ -129,6 +129,10 @@ class KernelEstimator(NativeEstimator):
             return K
         if self.kernel == "precomputed" and not sp.issparse(X) and np.ndim(X) == 2:
             self._check_width(np.shape(X)[1], np.shape(X)[1])
+        if sp.issparse(X) and not self._sparse:
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data: fit it on sparse data, or pass X.toarray()"
+            )
         return super()._read_new(X)
 
     def _check_width(self, columns: int | None, shown: int) -> None:

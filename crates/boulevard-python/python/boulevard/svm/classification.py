@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -96,6 +96,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
 
     def _take(self, parts: Parts) -> None:
         super()._take(parts)
+        self.__dict__.pop("_lent_counts", None)
         if len(self.classes_) == 2:
             # The native machine is positive for the first class, scikit-learn's attributes for the second.
             self.intercept_ = -self.intercept_
@@ -134,19 +135,44 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
         self._need_model()
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if "_lent_counts" in self.__dict__:
+            self._check_counts()
         return self.classes_.take(self._judge("codes", X))
+
+    # scikit-learn's private attributes that other people's programs touch.
+
+    @property
+    def _n_support(self) -> NDArray[np.int32]:
+        lent: NDArray[np.int32] = self.__dict__.setdefault("_lent_counts", self.n_support_.copy())
+        return lent
+
+    def _check_counts(self) -> None:
+        """Who alters the counts expects that they are used: nothing here reads them, so say that they are wrong."""
+        if not np.array_equal(self.__dict__["_lent_counts"], self.n_support_):
+            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+
+    @property
+    def _dual_coef_(self) -> Any:
+        return -self.dual_coef_ if len(self.classes_) == 2 else self.dual_coef_
+
+    @_dual_coef_.setter
+    def _dual_coef_(self, value: Any) -> None:
+        dense = value.toarray() if sp.issparse(value) else value
+        self._native = self._native.with_coefficients(np.require(dense, dtype=np.float64, requirements="C"))
+        self.dual_coef_ = -value if len(self.classes_) == 2 else value
 
     @property
     def probA_(self) -> Floats:
         """Slopes of the fitted sigmoids, one per pair of classes; empty before probabilities are fitted."""
-        return self._sigmoids(0)
+        return self._sigmoids(0, "probA_")
 
     @property
     def probB_(self) -> Floats:
         """Shifts of the fitted sigmoids, one per pair of classes; empty before probabilities are fitted."""
-        return self._sigmoids(1)
+        return self._sigmoids(1, "probB_")
 
-    def _sigmoids(self, which: int) -> Floats:
+    def _sigmoids(self, which: int, name: str) -> Floats:
+        warn(f"Attribute `{name}` was deprecated in scikit-learn 1.9 and will be removed in 1.11.", FutureWarning)
         self._need_model()
         sigmoids = self._native.sigmoids
         return np.empty(0) if sigmoids is None else sigmoids[which]

@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -10,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._base import NativeEstimator, fitting
 from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
 from .._docs import document
+from .._exports import LinearExports
 from .._files import loads
 from .._limits import SHARED_LIMITS, seed_of
 from .._request import Data
@@ -30,7 +32,7 @@ _LIMITS: dict[str, list[Any]] = {
 }
 
 
-class LinearEstimator(NativeEstimator):
+class LinearEstimator(LinearExports, NativeEstimator):
     """What both classes share."""
 
     def __sklearn_tags__(self) -> Any:
@@ -81,13 +83,16 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         What errors cost.
     dual : "auto" or bool, default="auto"
-        Accepted for compatibility; the algorithm is chosen by the table's shape.
+        Accepted for compatibility; the algorithm is chosen by the table's shape. True and False are refused where scikit-learn refuses
+        them: True with ``penalty="l1"``, False with ``loss="hinge"``.
     tol : float, default=1e-4
         The relative duality gap to reach.
     C : float, default=1.0
         The price of one unit of loss.
-    multi_class : {"ovr"}, default="ovr"
-        More than two classes: one machine per class against the rest.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        More than two classes: one machine per class against the rest, or all machines in one problem, which asks the own class of a row
+        to be ahead of every other by a margin (Crammer and Singer 2001). ``loss``, ``penalty`` and ``dual`` are ignored then: it is the
+        hinge with the L2 penalty.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     intercept_scaling : float, default=None
@@ -129,7 +134,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         **_LIMITS,
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "multi_class": [StrOptions({"ovr"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [None, dict, StrOptions({"balanced"})],
         "calibrate": ["boolean"],
     }
@@ -142,7 +147,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         dual: bool | Literal["auto"] = "auto",
         tol: float = 1e-4,
         C: float = 1.0,
-        multi_class: Literal["ovr"] = "ovr",
+        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         class_weight: ClassWeight = None,
@@ -184,8 +189,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         {self}
         """
         self._check_parameters()
-        if self.penalty == "l1" and self.loss == "hinge":
-            raise ValueError("The combination of penalty='l1' and loss='hinge' is not supported: use loss='squared_hinge'")
+        self._check_combination()
         original = (X, y)
         X, y = self._read_training(X, y)
         labels, codes = self._encode(y, original)
@@ -195,6 +199,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
             **self._shared(),
             "loss": "absolute" if self.loss == "hinge" else "squared",
             "regulariser": self.penalty,
+            "multiclass": "one_vs_rest" if self.multi_class == "ovr" else self.multi_class,
             "class_weight": self._class_weights(labels, weights)[1],
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
@@ -204,12 +209,45 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         self._end(parts, raised)
         return self
 
+    def _check_combination(self) -> None:
+        """Refuses what scikit-learn refuses, in its words and with the way out."""
+        if self.multi_class == "crammer_singer":
+            return
+        given = f"Parameters: penalty={self.penalty!r}, loss={self.loss!r}, dual={self.dual!r}"
+        pair = f"Unsupported set of arguments: The combination of penalty={self.penalty!r} and loss={self.loss!r} is not supported"
+        if self.penalty == "l1" and self.loss == "hinge":
+            raise ValueError(f"{pair}, {given}; use loss='squared_hinge'")
+        if self.dual != "auto" and bool(self.dual) == (self.penalty == "l1") and (self.penalty, self.loss) != ("l2", "squared_hinge"):
+            raise ValueError(f"{pair} when dual={self.dual}, {given}; use dual='auto'")
+
+    def sparsify(self) -> Self:
+        """Convert ``coef_`` to a sparse matrix, which takes less memory where most weights are zero (``penalty="l1"``).
+
+        Predictions stay as they are.
+
+        {self}
+        """
+        self._need_model()
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Convert ``coef_`` back to an array.
+
+        {self}
+        """
+        self._need_model()
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
         return {
             **super()._constructor(given),
             "loss": "hinge" if given["loss"] == "absolute" else "squared_hinge",
             "penalty": given["regulariser"],
+            "multi_class": "crammer_singer" if given.get("multiclass") == "crammer_singer" else "ovr",
             "class_weight": given_weights(given["class_weight"]),
             "calibrate": given["calibrate"],
             "random_state": given["seed"],

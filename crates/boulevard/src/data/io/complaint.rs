@@ -69,7 +69,9 @@ impl<'a> Complaints<'a> {
                 self.dropped.push(line);
                 return Ok(false);
             }
-            Err(Fault::Missing(what)) => format!("{what} is missing; every value must be given (or have rows with missing values dropped)"),
+            Err(Fault::Missing(what)) => {
+                format!("{what} is missing; every value must be given (or be filled in, or have rows with missing values dropped)")
+            }
             Err(Fault::Bad(message)) => message,
         };
         self.note(line, message)?;

@@ -1,4 +1,4 @@
-//! Reading and writing data files: LIBSVM text, CSV, ARFF and Parquet, gzip included.
+//! Reading and writing data files: LIBSVM text, CSV, ARFF and Parquet, gzip included; NumPy's files are read.
 //!
 //! [`Dataset::read`] stops at the first mistake and says where it is; [`scan`] reports every one and goes on. Nothing in a file can make
 //! the readers panic, and memory grows with the bytes that were read, not with the numbers a file claims.
@@ -18,6 +18,7 @@ mod complaint;
 mod csv;
 mod libsvm;
 mod names;
+mod npy;
 pub(crate) mod number;
 mod onehot;
 mod options;
@@ -137,6 +138,7 @@ fn read_source(mut source: Source<'_>, path: &Path, options: &ReadOptions, repor
         Format::Csv => csv::read(source, options, &mut complaints)?,
         Format::Arff => arff::read(source, options, &mut complaints)?,
         Format::Parquet => parquet::read(source, options, &mut complaints)?,
+        Format::Npy => npy::read(source, options, &mut complaints)?,
     };
     let (problems, dropped_lines) = (complaints.problems, std::mem::take(&mut complaints.dropped));
     let dropped = dropped_lines.len();
@@ -161,6 +163,7 @@ impl<'a> Plan<'a> {
             Format::Libsvm => libsvm::check(data).map(|()| None)?,
             Format::Csv | Format::Arff => Some(Layout::new(data)?),
             Format::Parquet => parquet::check().and_then(|()| Layout::new(data)).map(Some)?,
+            Format::Npy => return Err(Error::data("NumPy files can be read, not written; write CSV or Parquet")),
         };
         Ok(Self { data, format, layout })
     }

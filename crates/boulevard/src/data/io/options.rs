@@ -24,6 +24,9 @@ pub struct ReadOptions {
     pub weight: Option<String>,
     /// Columns to leave out.
     pub ignore: Vec<String>,
+    /// The feature columns, where they are known (a model's; `column=value` stands for `column`). If the file has them all, other columns
+    /// without a part to play are no features: the label is the only one of them, or the last, wherever it stands.
+    pub features: Option<Vec<String>>,
     /// How the label is understood.
     pub target: TargetKind,
     /// Whether a feature column with text in it becomes one 0/1 column per value, named `column=value`.
@@ -36,6 +39,8 @@ pub struct ReadOptions {
     /// most: work and memory grow with the columns, and one mistyped index must not ask for gigabytes. A row that goes beyond is a
     /// mistake in the file.
     pub max_features: Option<usize>,
+    /// Whether values of dense tables are kept in single precision: half the memory, seven digits. Files of single precision are anyway.
+    pub single: bool,
     /// What to do about missing values.
     pub missing: Missing,
 }
@@ -52,6 +57,8 @@ pub enum Format {
     Arff,
     /// Apache Parquet, flat columns (needs the cargo feature `parquet`).
     Parquet,
+    /// NumPy's files: one array of rows and columns. Read only.
+    Npy,
 }
 
 /// Columns that every LIBSVM file may have.
@@ -77,6 +84,7 @@ impl Format {
             Some("csv" | "tsv") => Some(Self::Csv),
             Some("arff") => Some(Self::Arff),
             Some("parquet") => Some(Self::Parquet),
+            Some("npy") => Some(Self::Npy),
             _ => None,
         }
     }
@@ -117,6 +125,9 @@ pub enum Missing {
     Error,
     /// Leave the row out.
     DropRow,
+    /// Keep a missing number of a feature column as `NaN`, for an [`Imputer`](crate::data::Imputer); refuse every other (labels, weights, text
+    /// that is one-hot encoded, LIBSVM files).
+    Keep,
 }
 
 /// The extension in lower case, `.gz` stripped.

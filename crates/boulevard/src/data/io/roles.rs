@@ -69,7 +69,18 @@ pub(super) fn assign(columns: &[Column], options: &ReadOptions) -> Result<Vec<Ro
     for (number, name) in matching(&options.labels, &names, "label")?.into_iter().enumerate() {
         give("label", name, if options.target == TargetKind::None { Role::Ignored } else { Role::LabelOf(number) })?;
     }
-    if options.label.is_none() && options.labels.is_empty() && options.target != TargetKind::None {
+    let mut label_may_be_absent = false;
+    if let Some(wanted) = options.features.as_deref().and_then(|features| places_of(features, &places)) {
+        let free: Vec<usize> = (0..names.len()).filter(|place| roles[*place].is_none() && !wanted.contains(place)).collect();
+        let labeled = options.label.is_none() && options.labels.is_empty() && options.target != TargetKind::None;
+        label_may_be_absent = labeled && free.is_empty();
+        for &place in &free {
+            let last = labeled && Some(&place) == free.last();
+            roles[place] = Some(if last && options.target != TargetKind::Labels { Role::Label } else { Role::Ignored });
+        }
+    }
+    let labeled = roles.contains(&Some(Role::Label)) || label_may_be_absent;
+    if !labeled && options.label.is_none() && options.labels.is_empty() && options.target != TargetKind::None {
         if options.target == TargetKind::Labels {
             return Err("the columns of a multi-label target must be named (`labels`)".to_owned());
         }
@@ -88,6 +99,15 @@ pub(super) fn assign(columns: &[Column], options: &ReadOptions) -> Result<Vec<Ro
             })
         })
         .collect())
+}
+
+/// The places of a model's features, if they are all there.
+fn places_of(features: &[String], places: &HashMap<&str, usize>) -> Option<HashSet<usize>> {
+    let place = |name: &String| {
+        let column = || name.split_once('=').and_then(|(column, _)| places.get(column));
+        places.get(name.as_str()).or_else(column).copied()
+    };
+    features.iter().map(place).collect()
 }
 
 /// Where each name stands. Names must be there and differ, else a column cannot be asked for.

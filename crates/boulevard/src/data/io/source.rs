@@ -61,6 +61,9 @@ fn skip_mark<R: Read>(mut peeked: Peeked<R>) -> Peeked<R> {
 /// The format the first bytes look like. What is not Parquet, ARFF or CSV is LIBSVM.
 pub(super) fn sniff(source: &mut Source<'_>) -> io::Result<Format> {
     let head = source.fill_buf()?;
+    if head.starts_with(super::npy::MAGIC) {
+        return Ok(Format::Npy);
+    }
     if head.starts_with(b"PAR1") {
         return Ok(Format::Parquet);
     }

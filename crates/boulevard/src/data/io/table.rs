@@ -6,7 +6,7 @@ use super::complaint::{Fault, excerpt};
 use super::names::{NameColumn, is_missing};
 use super::number;
 use super::onehot;
-use super::options::{ReadOptions, TargetKind};
+use super::options::{Missing, ReadOptions, TargetKind};
 use super::roles::{Column, Kind, Role, assign};
 use crate::data::{Csr, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::Result;
@@ -28,6 +28,8 @@ enum Cells {
 /// How feature values are stored.
 enum Values {
     Dense(Vec<f64>),
+    /// In single precision.
+    Single(Vec<f32>),
     Sparse { offsets: Vec<usize>, indices: Vec<usize>, values: Vec<f64>, implied: usize },
 }
 
@@ -59,6 +61,7 @@ pub(super) struct Table {
     absent: Vec<(usize, String)>,
     has_task: bool,
     has_group: bool,
+    keep_missing: bool,
     row: Row,
     rows: usize,
     values: Values,
@@ -115,12 +118,14 @@ impl Table {
         };
         let values = match sparse {
             true => Values::Sparse { offsets: vec![0], indices: Vec::new(), values: Vec::new(), implied: 0 },
+            false if options.single => Values::Single(Vec::new()),
             false => Values::Dense(Vec::new()),
         };
         let row = Row { labels: vec![false; label_names.len()], weight: 1.0, ..Row::default() };
         Ok(Self {
             has_task: roles.contains(&Role::Task),
             has_group: roles.contains(&Role::Group),
+            keep_missing: options.missing == Missing::Keep,
             columns,
             roles,
             target,
@@ -173,7 +178,6 @@ impl Table {
     }
 
     /// A cell that is a number already; `None` is a null.
-    #[cfg(feature = "parquet")]
     pub(super) fn number(&mut self, column: usize, value: Option<f64>) -> std::result::Result<(), Fault> {
         match (self.quick[column], value) {
             (Some(feature), Some(value)) if value.is_finite() => {
@@ -202,6 +206,12 @@ impl Table {
         }
         let name = &self.columns[column].name;
         if is_missing(field) {
+            if self.keep_missing
+                && let Some(feature) = self.quick[column]
+            {
+                self.row.features.push((feature, f64::NAN));
+                return Ok(());
+            }
             return Err(Fault::Missing(format!("column `{name}`")));
         }
         if let Kind::Nominal(names) = &self.columns[column].kind
@@ -285,6 +295,13 @@ impl Table {
         }
         match &mut self.values {
             Values::Dense(values) => values.extend(row.features.iter().map(|&(_, value)| value)),
+            Values::Single(values) => {
+                if let Some(&(feature, value)) = row.features.iter().find(|(_, value)| value.is_finite() && !(*value as f32).is_finite()) {
+                    let name = &self.feature_names[feature];
+                    return Err(Fault::Bad(format!("column `{name}`: {value:e} is too large for single precision")));
+                }
+                values.extend(row.features.iter().map(|&(_, value)| value as f32));
+            }
             Values::Sparse { offsets, indices, values, .. } => {
                 row.features.sort_unstable_by_key(|&(feature, _)| feature);
                 for &(feature, value) in &row.features {
@@ -319,6 +336,7 @@ impl Table {
         let width = self.feature_names.len();
         let x = match self.values {
             Values::Dense(values) => Matrix::dense(values, self.rows, width)?,
+            Values::Single(values) => Matrix::dense_f32(values, self.rows, width)?,
             Values::Sparse { offsets, indices, values, .. } => Matrix::Sparse(Csr::new(offsets, indices, values, width)?),
         };
         let names: Vec<Option<NameColumn>> = self

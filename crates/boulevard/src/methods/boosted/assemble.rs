@@ -1,28 +1,37 @@
 //! From fitted ensembles to a model: thresholds, rounds, probabilities, and kernel machines that the labels share.
 
 use super::ensemble::EnsembleFit;
-use super::fits::{Fits, at_least_one, rule};
+use super::fits::{Fits, at_least_one, goal};
 use super::gram::kernel_of;
 use super::held_out::HeldOut;
 use super::learner::{BoostedSvc, Thresholds};
 use super::model::{BoostedModel, Ending, LabelEnsemble, Round};
 use super::problems::Problems;
+use super::search::Chosen;
 use super::tuning::{Choice, choose};
 use crate::data::Dataset;
 use crate::svm::{FitReport, KernelMachine, Layout, Sigmoid};
 
 /// The model of some fits; its report lacks the time.
-pub(super) fn assemble(learner: &BoostedSvc, data: &Dataset<'_>, problems: Problems, fits: Fits) -> BoostedModel {
-    let settings = learner.resolved();
-    let at_least_one = at_least_one(&settings, &problems);
-    let rule = rule(problems.kind, at_least_one);
+///
+/// `settings` are those of the learner, with what was chosen in place of what was left open.
+pub(super) fn assemble(
+    learner: &BoostedSvc,
+    settings: &BoostedSvc,
+    chosen: Option<Chosen>,
+    data: &Dataset<'_>,
+    problems: Problems,
+    fits: Fits,
+) -> BoostedModel {
+    let at_least_one = at_least_one(settings, &problems);
+    let goal = goal(settings, &problems);
     let most = fits.whole.iter().flatten().map(|fit| fit.rounds.len()).max().unwrap_or(0);
     let choice = match &fits.held_out {
         Some(held) if held.rounds() > 0 && most > 0 && (settings.early_stopping || settings.thresholds == Thresholds::Tuned) => {
             let from = if settings.early_stopping { 1 } else { most };
-            choose(from..=most, settings.thresholds == Thresholds::Tuned, |rounds| held.scores(&problems, rule, rounds))
+            choose(from..=most, settings.thresholds == Thresholds::Tuned, |rounds| held.scores(&problems, goal, rounds))
         }
-        _ => Choice { rounds: most, thresholds: vec![0.0; problems.signs.len()], scores: Vec::new() },
+        _ => Choice { best: most, rounds: most, thresholds: vec![0.0; problems.signs.len()], scores: Vec::new() },
     };
     let mut report = FitReport::default();
     fits.whole.iter().flatten().for_each(|fit| report.include(&fit.report));
@@ -38,7 +47,7 @@ pub(super) fn assemble(learner: &BoostedSvc, data: &Dataset<'_>, problems: Probl
             },
         });
     }
-    let machines = machines(&settings, data, &problems, &fits.whole, &mut labels);
+    let machines = machines(settings, data, &problems, &fits.whole, &mut labels);
     let mut model = BoostedModel {
         parameters: learner.clone(),
         kind: problems.kind,
@@ -47,6 +56,7 @@ pub(super) fn assemble(learner: &BoostedSvc, data: &Dataset<'_>, problems: Probl
         machines,
         at_least_one,
         calibration: None,
+        chosen,
         stage_scores: choice.scores,
         features: data.x.columns(),
         feature_names: data.feature_names.clone(),

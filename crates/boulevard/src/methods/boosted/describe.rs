@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::learner::Sampling;
+use super::learner::{InitialWeights, Measure, Sampling, Thresholds};
 use super::model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
+use super::search::Trial;
 use crate::svm::{Fact, Model, probabilities, tolerance};
 use crate::words::{g, general, listed, percent, share};
 
@@ -11,7 +12,7 @@ use crate::words::{g, general, listed, percent, share};
 pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
     /// Ensembles that are listed.
     const MOST: usize = 30;
-    let settings = model.parameters.resolved();
+    let settings = model.settings();
     let names = &model.names;
     let what = if model.kind == Kind::Labels { "labels" } else { "classes" };
     let rows = match settings.sampling {
@@ -23,10 +24,40 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
         ("kind", format!("boosted classifier, C = {}", g(settings.c))),
         (what, format!("{}: {}", names.len(), listed(names))),
         ("a round", rows),
-        ("rounds", format!("{} at most, {} in all", model.rounds(), model.labels.iter().map(|label| label.rounds.len()).sum::<usize>())),
+        ("rounds", rounds(model)),
         ("support vectors", format!("{}{}", model.support_vectors(), share(model.support_vectors(), model.report.rows))),
         probabilities(model.calibration.is_some()),
     ];
+    if let Some(chosen) = &model.chosen {
+        let Trial { c, sigma_init, initial_weights, score } = chosen.best;
+        let start = if initial_weights == InitialWeights::Uniform { "uniform" } else { "balanced" };
+        let by = match settings.measure {
+            _ if model.kind == Kind::Classes => "the measure",
+            Measure::F1 if settings.thresholds == Thresholds::Tuned => "average precision and F1",
+            Measure::BalancedAccuracy if settings.thresholds == Thresholds::Tuned => "average precision and balanced accuracy",
+            _ => "average precision",
+        };
+        facts.push((
+            "chosen",
+            format!(
+                "C = {}, sigma = {}, {start} first weights: best of {} trials by {by} of held-out rows ({score:.3} on {} rows); `tune` off \
+                 keeps C, width and weights",
+                g(c),
+                general(sigma_init, 3),
+                chosen.trials.len(),
+                chosen.rows
+            ),
+        ));
+    }
+    if settings.thresholds == Thresholds::Tuned && model.kind != Kind::Classes {
+        let by = match settings.measure {
+            Measure::F1 => "F1".to_owned(),
+            Measure::BalancedAccuracy => "balanced accuracy".to_owned(),
+            Measure::Cost => format!("cost ({} a miss, {} a false alarm)", g(settings.miss_cost), g(settings.alarm_cost)),
+            Measure::PrecisionAtRecall => format!("precision with recall of at least {}", g(settings.least_recall)),
+        };
+        facts.push(("thresholds", format!("by {by} of held-out rows, smoothed")));
+    }
     if model.at_least_one {
         facts.push(("every row", "gets its best label if no label claims it".into()));
     }
@@ -61,6 +92,16 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
     }
     facts.push(tolerance(&settings.solver));
     facts
+}
+
+/// How many rounds there are, and whether that is boosting.
+fn rounds(model: &BoostedModel) -> String {
+    let total = model.labels.iter().map(|label| label.rounds.len()).sum::<usize>();
+    let early = model.labels.iter().any(|label| label.ending == Ending::EarlyStop);
+    match (model.rounds(), early) {
+        (1, true) => "1: one weighted machine per label, no boosting; more rounds did not serve held-out rows better".to_owned(),
+        (most, _) => format!("{most} at most, {total} in all"),
+    }
 }
 
 /// Every label's ensemble in numbers.

@@ -74,7 +74,7 @@ pub(super) fn initial_weights(how: InitialWeights, signs: &[f64], weights: &[f64
     let (plus, minus, all) = (side(1.0), side(-1.0), weights.iter().sum::<f64>());
     let share = |(&y, &w): (&f64, &f64)| match how {
         InitialWeights::Uniform => w / all,
-        InitialWeights::Balanced => 0.5 * w / if y > 0.0 { plus } else { minus },
+        InitialWeights::Balanced | InitialWeights::Auto => 0.5 * w / if y > 0.0 { plus } else { minus },
     };
     signs.iter().zip(weights).map(share).collect()
 }

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use super::ensemble::{Boosting, EnsembleFit, Problem};
 use super::gram::Distances;
 use super::held_out::{HeldOut, splits};
-use super::learner::{AtLeastOne, BoostedSvc, Thresholds};
+use super::learner::{AtLeastOne, BoostedSvc, Measure, Thresholds};
 use super::model::{Ending, Kind};
 use super::problems::Problems;
-use super::tuning::{Rule, choose};
+use super::tuning::{Goal, Rule, Worth, choose};
 use crate::data::Matrix;
 use crate::data::split::Split;
 use crate::error::Result;
@@ -40,18 +40,23 @@ const PATIENCE: usize = 5;
 /// Bytes for distances if nobody says otherwise.
 const DISTANCES: usize = 200_000_000;
 
+/// The distances of a table, in memory where the settings leave room.
+pub(super) fn distances<'a>(settings: &BoostedSvc, x: &'a Matrix<'a>, context: &Context<'a>) -> Result<Distances<'a>> {
+    let bytes = settings.solver.cache_bytes().unwrap_or(DISTANCES).min(context.memory.unwrap_or(usize::MAX));
+    Distances::new(x, bytes, context)
+}
+
 /// Fits every label on all rows (if `whole`) and once per split without its test rows.
 pub(super) fn fit_all(
     settings: &BoostedSvc,
     problems: &Problems,
     x: &Matrix<'_>,
+    distances: &Distances<'_>,
     held_out: bool,
     whole: bool,
     context: &Context<'_>,
 ) -> Result<Fits> {
-    let bytes = settings.solver.cache_bytes().unwrap_or(DISTANCES).min(context.memory.unwrap_or(usize::MAX));
-    let distances = Distances::new(x, bytes, context)?;
-    let schedule = settings.schedule(&distances, &problems.weights)?;
+    let schedule = settings.schedule(distances, &problems.weights)?;
     let splits = if held_out { splits(settings, problems, x) } else { Vec::new() };
     let active: Vec<usize> = (0..problems.signs.len()).filter(|&label| problems.constant[label].is_none()).collect();
     // Whole fits first: if time runs out, they are what a partial model needs.
@@ -87,7 +92,7 @@ pub(super) fn fit_all(
             let mut boosting = task.boosting.lock().unwrap_or_else(PoisonError::into_inner);
             context.step("boost", done.fetch_add(1, Ordering::Relaxed), tasks.len());
             let problem = view(problems, &splits, task.label, task.split, &task.weights);
-            boosting.go_on(settings, schedule, &problem, &distances, &inner, until)
+            boosting.go_on(settings, schedule, &problem, distances, &inner, until)
         });
         results.into_iter().collect::<Result<Vec<()>>>()?;
         let open = tasks.iter_mut().any(|task| task.boosting.get_mut().unwrap_or_else(PoisonError::into_inner).is_open());
@@ -131,8 +136,8 @@ fn patience_is_over(settings: &BoostedSvc, problems: &Problems, splits: &[Split]
         }
     }
     let Some(held) = HeldOut::new(settings.voting, problems, splits, &parts) else { return false };
-    let rule = rule(problems.kind, at_least_one(settings, problems));
-    choose(1..=until, settings.thresholds == Thresholds::Tuned, |rounds| held.scores(problems, rule, rounds)).rounds + PATIENCE <= until
+    let goal = goal(settings, problems);
+    choose(1..=until, settings.thresholds == Thresholds::Tuned, |rounds| held.scores(problems, goal, rounds)).best + PATIENCE <= until
 }
 
 /// Whether rows that no label claims get their best one.
@@ -145,8 +150,19 @@ pub(super) fn at_least_one(settings: &BoostedSvc, problems: &Problems) -> bool {
         }
 }
 
+/// How scores become predictions, and what the predictions are judged by.
+pub(super) fn goal(settings: &BoostedSvc, problems: &Problems) -> Goal {
+    let worth = match settings.measure {
+        Measure::F1 => Worth::F1,
+        Measure::BalancedAccuracy => Worth::BalancedAccuracy,
+        Measure::Cost => Worth::Cost { miss: settings.miss_cost, alarm: settings.alarm_cost },
+        Measure::PrecisionAtRecall => Worth::Precision { recall: settings.least_recall },
+    };
+    Goal { rule: rule(problems.kind, at_least_one(settings, problems)), worth }
+}
+
 /// How scores become predictions.
-pub(super) fn rule(kind: Kind, at_least_one: bool) -> Rule {
+fn rule(kind: Kind, at_least_one: bool) -> Rule {
     match kind {
         Kind::TwoClasses => Rule::TwoClasses,
         Kind::Classes => Rule::Largest,

@@ -4,7 +4,7 @@ use super::ensemble::RoundFit;
 use super::learner::{BoostedSvc, Validation, Voting};
 use super::model::Kind;
 use super::problems::Problems;
-use super::tuning::{Rule, Scores};
+use super::tuning::{Goal, Scores};
 use super::update::says_yes;
 use crate::data::split::{Split, multilabel_k_fold};
 use crate::data::{LabelMatrix, Matrix};
@@ -62,6 +62,8 @@ pub(super) struct HeldOut {
     pub(super) weights: Vec<f64>,
     /// The same times the class weights: what rows count when thresholds are tuned. Who says that a class matters more means it there too.
     stakes: Vec<f64>,
+    /// The split that held each row out.
+    split_of: Vec<usize>,
 }
 
 impl HeldOut {
@@ -93,13 +95,15 @@ impl HeldOut {
             }
             *stages = Some(scores);
         }
+        let mut split_of = vec![0; rows];
+        splits.iter().enumerate().for_each(|(k, split)| split.test.iter().for_each(|&row| split_of[row] = k));
         let mut weights = vec![0.0; rows];
         splits.iter().flat_map(|split| &split.test).for_each(|&row| weights[row] = problems.weights[row]);
         let mut stakes = weights.clone();
         if problems.kind != Kind::Labels {
             stakes.iter_mut().zip(&problems.factors[0]).for_each(|(stake, factor)| *stake *= factor);
         }
-        Some(Self { stages, weights, stakes })
+        Some(Self { stages, weights, stakes, split_of })
     }
 
     /// Rounds of the longest ensemble.
@@ -114,8 +118,8 @@ impl HeldOut {
     }
 
     /// All labels' scores after `rounds` rounds.
-    pub(super) fn scores<'a>(&'a self, problems: &'a Problems, rule: Rule, rounds: usize) -> Scores<'a> {
+    pub(super) fn scores<'a>(&'a self, problems: &'a Problems, goal: Goal, rounds: usize) -> Scores<'a> {
         let columns = (0..self.stages.len()).map(|label| self.column(label, rounds).map(<[f64]>::to_vec)).collect();
-        Scores::new(columns, &problems.signs, &self.stakes, rule)
+        Scores::new(columns, &problems.signs, &self.stakes, &self.split_of, goal)
     }
 }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::assemble::assemble;
 use super::ensemble::Schedule;
-use super::fits::fit_all;
+use super::fits::{distances, fit_all};
 use super::gram::{Distances, kernel_of};
 use super::model::BoostedModel;
 use super::problems::Problems;
+use super::search::search;
 use crate::check;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -34,10 +35,14 @@ pub enum Sampling {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum InitialWeights {
+    /// Whichever ranks held-out rows better.
+    ///
+    /// Uniform or balanced, whichever ranks held-out rows better; balanced where nothing is tried (see [`BoostedSvc::tune`]).
+    #[default]
+    Auto,
     /// Half of the mass for the rows with the label.
     ///
     /// Carriers of a label and the others have half of the mass each.
-    #[default]
     Balanced,
     /// All rows the same (the paper).
     Uniform,
@@ -48,13 +53,29 @@ pub enum InitialWeights {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Thresholds {
-    /// Where F1 of held-out rows is best.
+    /// Where the measure of held-out rows is best.
     ///
-    /// Where macro F1 of rows that were held out is largest.
+    /// Where the [`Measure`] of rows that were held out is largest.
     #[default]
     Tuned,
     /// At zero (the paper).
     Zero,
+}
+
+/// What thresholds and the number of rounds are chosen by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Measure {
+    /// F1, the mean over labels (for two classes over both sides).
+    #[default]
+    F1,
+    /// The mean of the shares of carriers and of others that are judged rightly.
+    BalancedAccuracy,
+    /// What misses and false alarms cost.
+    Cost,
+    /// Precision, with at least a given share of the carriers found.
+    PrecisionAtRecall,
 }
 
 /// What a round contributes.
@@ -168,6 +189,17 @@ pub struct BoostedSvc {
     pub initial_weights: InitialWeights,
     /// Where a score becomes a yes.
     pub thresholds: Thresholds,
+    /// What thresholds and the number of rounds are chosen by.
+    pub measure: Measure,
+    /// Price of a carrier that is missed, for [`Measure::Cost`].
+    pub miss_cost: f64,
+    /// Price of a row that is wrongly given a label, for [`Measure::Cost`].
+    pub alarm_cost: f64,
+    /// Share of the carriers that must be found, for [`Measure::PrecisionAtRecall`].
+    pub least_recall: f64,
+    /// Whether C, the first width (unless given) and the first weights (unless given) are chosen by how held-out rows are ranked. Only
+    /// where rows are held out anyway (tuned thresholds or early stopping) and all rows are used.
+    pub tune: bool,
     /// What a round contributes.
     pub voting: Voting,
     /// Width of the first round's kernel `exp(-|x - z|^2 / (2 sigma^2))`; none means `sqrt(median of |x - z|^2 / 2)`.
@@ -206,6 +238,11 @@ impl Default for BoostedSvc {
             sampling_ratio: 0.3,
             initial_weights: InitialWeights::default(),
             thresholds: Thresholds::default(),
+            measure: Measure::default(),
+            miss_cost: 1.0,
+            alarm_cost: 1.0,
+            least_recall: 0.8,
+            tune: true,
             voting: Voting::default(),
             sigma_init: None,
             sigma_min: None,
@@ -233,7 +270,7 @@ impl BoostedSvc {
     }
 
     /// The parameters a fit uses: the preset replaces sampling and its ratio, first weights, weight scale, thresholds, voting, early
-    /// stopping and the rule for rows without labels. C, the widths, the number of rounds and class weights stay.
+    /// stopping, the rule for rows without labels, and tunes nothing. C, the widths, the number of rounds and class weights stay.
     pub fn resolved(&self) -> Self {
         match self.preset {
             None => self.clone(),
@@ -245,6 +282,7 @@ impl BoostedSvc {
                 thresholds: Thresholds::Zero,
                 voting: Voting::Hard,
                 early_stopping: false,
+                tune: false,
                 at_least_one: AtLeastOne::Never,
                 ..self.clone()
             },
@@ -254,6 +292,11 @@ impl BoostedSvc {
     /// Whether held-out rows are needed.
     fn holds_out(&self) -> bool {
         self.thresholds == Thresholds::Tuned || self.early_stopping || self.calibrate
+    }
+
+    /// Whether C, width and first weights are chosen by trials.
+    pub(super) fn tries(&self) -> bool {
+        self.tune && self.sampling == Sampling::All && (self.thresholds == Thresholds::Tuned || self.early_stopping)
     }
 
     /// The widths, those that were not given from the distances.
@@ -301,6 +344,12 @@ impl Learner for BoostedSvc {
         {
             return Err(check::complaint(OWNER, "sigma_min", format!("below sigma_init = {first}"), last));
         }
+        check::not_negative(OWNER, "miss_cost", self.miss_cost)?;
+        check::not_negative(OWNER, "alarm_cost", self.alarm_cost)?;
+        if self.measure == Measure::Cost && self.miss_cost + self.alarm_cost == 0.0 {
+            return Err(check::complaint(OWNER, "miss_cost", "above 0 where alarm_cost is 0", self.miss_cost));
+        }
+        check::in_range(OWNER, "least_recall", self.least_recall, 0.0, 1.0)?;
         if let WeightScale::Value(value) = self.weight_scale {
             check::positive(OWNER, "weight_scale", value)?;
         }
@@ -333,8 +382,10 @@ impl Learner for BoostedSvc {
         let problems = Problems::new(data, &settings.class_weight)?;
         let part = problems.table(data);
         let x = part.as_ref().unwrap_or(&data.x);
-        let fits = fit_all(&settings, &problems, x, settings.holds_out(), true, context)?;
-        let mut model = assemble(self, data, problems, fits);
+        let distances = distances(&settings, x, context)?;
+        let (settings, chosen) = search(&settings, &problems, x, &distances, context)?;
+        let fits = fit_all(&settings, &problems, x, &distances, settings.holds_out(), true, context)?;
+        let mut model = assemble(self, &settings, chosen, data, problems, fits);
         let alphas: Vec<f64> = model.labels.iter().flat_map(|label| label.rounds.iter().map(|round| round.alpha)).collect();
         let weights: Vec<&[f64]> =
             [&alphas[..]].into_iter().chain(model.machines.iter().map(|machine| &machine.coefficients[..])).collect();

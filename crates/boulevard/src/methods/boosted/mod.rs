@@ -63,15 +63,19 @@ mod gram;
 mod held_out;
 mod learner;
 mod model;
+mod pictures;
 mod problems;
 mod sampling;
+mod search;
+mod smooth;
 mod tuning;
 mod update;
 
 #[cfg(test)]
 mod tests;
 
-pub use learner::{AtLeastOne, BoostedSvc, InitialWeights, Preset, Sampling, Thresholds, Validation, Voting, WeightScale};
+pub use learner::{AtLeastOne, BoostedSvc, InitialWeights, Measure, Preset, Sampling, Thresholds, Validation, Voting, WeightScale};
 pub use model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
 pub use sampling::{draw_size, groups, pick, rank};
+pub use search::{Chosen, Trial};
 pub use update::Verdict;

@@ -5,14 +5,17 @@ use serde_json::{Map, Value, json};
 
 use super::assemble::sigmoids;
 use super::describe;
-use super::fits::fit_all;
+use super::fits::{distances, fit_all};
 use super::held_out::contribution;
 use super::learner::BoostedSvc;
+use super::pictures;
 use super::problems::Problems;
+use super::search::Chosen;
 use super::update::Verdict;
 use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Rows, Sigmoid, argmax, codes, consistent, details};
 
 /// What a model answers with.
@@ -134,7 +137,10 @@ pub struct BoostedModel {
     pub at_least_one: bool,
     /// Probabilities, one sigmoid per ensemble, where they were fitted.
     pub calibration: Option<Vec<Sigmoid>>,
-    /// Macro F1 of held-out rows by number of rounds, where that was looked at.
+    /// What trials on held-out rows chose, where there were trials.
+    pub chosen: Option<Chosen>,
+    /// The measure of held-out rows (macro F1, unless another was named; costs are negative) by number of rounds, where that was looked
+    /// at.
     pub stage_scores: Vec<f64>,
     /// Columns of the training table.
     pub features: usize,
@@ -153,6 +159,15 @@ impl BoostedModel {
     /// Rows it learnt from.
     pub fn rows(&self) -> usize {
         self.report.rows
+    }
+
+    /// The parameters the ensembles were fitted with: those given, and what trials chose in place of what was left open.
+    pub fn settings(&self) -> BoostedSvc {
+        let given = self.parameters.resolved();
+        match &self.chosen {
+            Some(chosen) => chosen.applied(&given),
+            None => given,
+        }
     }
 
     /// Rounds of the longest ensemble.
@@ -302,13 +317,14 @@ impl Model for BoostedModel {
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         data.validate()?;
         self.check_input(&data.x)?;
-        let settings = BoostedSvc { max_rounds: self.rounds().max(1), ..self.parameters.resolved() };
+        let settings = BoostedSvc { max_rounds: self.rounds().max(1), ..self.settings() };
         let problems = Problems::new(data, &settings.class_weight)?;
         if problems.names != self.names || problems.kind != self.kind {
             return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
         }
         let part = problems.table(data);
-        let fits = fit_all(&settings, &problems, part.as_ref().unwrap_or(&data.x), true, false, context)?;
+        let x = part.as_ref().unwrap_or(&data.x);
+        let fits = fit_all(&settings, &problems, x, &distances(&settings, x, context)?, true, false, context)?;
         let Some(held) = &fits.held_out else {
             return Err(Error::data("probabilities need rows to hold out: there are too few different rows, or the fit was stopped"));
         };
@@ -320,9 +336,18 @@ impl Model for BoostedModel {
         describe::facts(self)
     }
 
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::pictures(self))
+    }
+
     fn details(&self) -> Map<String, Value> {
         let kernels: Vec<_> = self.machines.iter().map(|machine| &machine.kernel).collect();
-        details([("kernel", json!(kernels)), ("classes", json!(self.names)), ("ensembles", describe::ensembles(self))])
+        details([
+            ("kernel", json!(kernels)),
+            ("classes", json!(self.names)),
+            ("ensembles", describe::ensembles(self)),
+            ("chosen", json!(self.chosen)),
+        ])
     }
 
     fn kernel_machines(&self) -> Vec<&KernelMachine> {

@@ -35,14 +35,30 @@ impl Problems {
             Target::Labels(labels) => of_labels(&labels.select(&rows), &weights, class_weight)?,
             other => return Err(Error::data(format!("BoostedSvc needs classes or a label matrix as target, found {}", other.kind()))),
         };
-        let constant = signs
-            .iter()
-            .map(|signs| match (signs.contains(&1.0), signs.contains(&-1.0)) {
-                (true, true) => None,
-                (positive, _) => Some(positive),
-            })
-            .collect();
+        let constant = constants(&signs);
         Ok(Self { kind, names, rows, all_rows: data.len(), weights, signs, factors, constant })
+    }
+
+    /// Weight of the carriers of a label, or of the others if they are fewer.
+    pub(super) fn smaller_side(&self, label: usize) -> f64 {
+        let carriers: f64 = self.signs[label].iter().zip(&self.weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum();
+        carriers.min(self.weights.iter().sum::<f64>() - carriers)
+    }
+
+    /// The same problems on some of the rows.
+    pub(super) fn part(&self, chosen: &[usize]) -> Self {
+        let of = |values: &[f64]| chosen.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+        let signs: Vec<Vec<f64>> = self.signs.iter().map(|signs| of(signs)).collect();
+        Self {
+            kind: self.kind,
+            names: self.names.clone(),
+            rows: chosen.iter().map(|&row| self.rows[row]).collect(),
+            all_rows: self.all_rows,
+            weights: of(&self.weights),
+            factors: self.factors.iter().map(|factors| of(factors)).collect(),
+            constant: constants(&signs),
+            signs,
+        }
     }
 
     /// The table of the rows with weight, where that is not all of them.
@@ -60,6 +76,15 @@ impl Problems {
     pub(super) fn every_row_labeled(&self) -> bool {
         (0..self.rows.len()).all(|row| self.signs.iter().any(|signs| signs[row] > 0.0))
     }
+}
+
+/// By label: what it always is, where it never changes.
+fn constants(signs: &[Vec<f64>]) -> Vec<Option<bool>> {
+    let one = |signs: &Vec<f64>| match (signs.contains(&1.0), signs.contains(&-1.0)) {
+        (true, true) => None,
+        (positive, _) => Some(positive),
+    };
+    signs.iter().map(one).collect()
 }
 
 type Parts = (Kind, Vec<String>, Vec<Vec<f64>>, Vec<Vec<f64>>);

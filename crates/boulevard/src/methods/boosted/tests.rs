@@ -295,6 +295,32 @@ fn classes_two_and_more() {
 }
 
 #[test]
+fn what_is_left_open_is_chosen_by_trials_and_said() {
+    let data = labeled(150, 6);
+    let model = short().fit(&data).unwrap();
+    let chosen = model.chosen.as_ref().unwrap();
+    // Three prices and widths with uniform weights, three prices with balanced ones.
+    assert_eq!((chosen.trials.len(), chosen.rows), (12, 150));
+    assert!(chosen.trials.iter().all(|trial| trial.score <= chosen.best.score + 1e-9));
+    let settings = model.settings();
+    assert_eq!((settings.c, settings.sigma_init), (chosen.best.c, Some(chosen.best.sigma_init)));
+    assert!(model.facts().iter().any(|(name, text)| *name == "chosen" && text.contains("12 trials")));
+    // The same with these settings and no trials; probabilities that come later know them too.
+    let fixed = BoostedSvc { tune: false, ..settings }.fit(&data).unwrap();
+    assert_eq!((&fixed.labels, &fixed.machines, fixed.chosen), (&model.labels, &model.machines, None));
+    let mut later = BoostedModel { calibration: None, ..model.clone() };
+    later.calibrate_in(&data, &Context::default()).unwrap();
+    assert_eq!(later.calibration.unwrap().len(), 3);
+    // What is given stays, and where nothing is held out nothing is tried.
+    let given =
+        BoostedSvc { sigma_init: Some(0.7), initial_weights: InitialWeights::Balanced, ..short() }.fit(&data).unwrap().chosen.unwrap();
+    assert!(given.trials.len() == 3 && given.trials.iter().all(|t| t.sigma_init == 0.7 && t.initial_weights == InitialWeights::Balanced));
+    assert!(BoostedSvc::paper().resolved() == BoostedSvc::paper() && !BoostedSvc::paper().tune);
+    let zero = BoostedSvc { thresholds: Thresholds::Zero, early_stopping: false, ..short() };
+    assert!(zero.fit(&data).unwrap().chosen.is_none());
+}
+
+#[test]
 fn probabilities_come_later_if_asked() {
     let data = labeled(120, 4);
     let paper = BoostedSvc { max_rounds: 2, ..BoostedSvc::paper() };

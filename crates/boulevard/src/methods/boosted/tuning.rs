@@ -1,22 +1,19 @@
 //! Thresholds and the number of rounds, chosen on scores of rows that the scoring machines did not learn from.
 //!
-//! A threshold is where macro F1 of those scores is largest. Labels are tuned in turn, each with the others' thresholds in force, because
-//! a row that no label claims may go to its best label ([`super::AtLeastOne`]): then every threshold moves rows of all labels. F1 as a
-//! function of one threshold is ragged, so its moving average decides; of the thresholds that are nearly as good as the best, the one
-//! nearest to zero is taken.
+//! A threshold is where the measure of those scores, pooled over all splits, is largest. Labels are tuned in turn, each with the others'
+//! thresholds in force, because a row that no label claims may go to its best label ([`super::AtLeastOne`]): then every threshold moves
+//! rows of all labels. A measure as a function of one threshold is ragged, the more so the fewer carriers a label has: it is smoothed over
+//! a window as wide as a part of the spread of the carriers' scores ([`super::smooth`]).
 
+use super::smooth;
+use crate::metrics::classification::average_precision;
 use crate::svm::argmax;
 
-/// Thresholds looked at per label: the middles between weighted quantiles of its scores.
-const CANDIDATES: usize = 100;
-/// Candidates averaged on each side.
-const SMOOTHING: usize = 3;
+/// Average precision that may be lost where a measure is gained.
+const SAME_RANKING: f64 = 0.005;
 /// Turns over all labels.
 const PASSES: usize = 2;
-/// What a label's F1 may fall short of its best for a threshold nearer to zero. F1 is flat around its maximum: in five-fold
-/// cross-validation on the training rows of yeast, this cost 0.006 of macro F1 and bought 0.044 of accuracy; on scene it cost nothing.
-const SLACK: f64 = 0.03;
-/// Differences of F1 below this are rounding: the smaller threshold and the fewer rounds win.
+/// Differences of a measure below this are rounding: the threshold nearest to zero and the fewer rounds win.
 const TIE: f64 = 1e-9;
 
 /// How scores become predictions.
@@ -33,6 +30,34 @@ pub(super) enum Rule {
     },
 }
 
+/// What predictions are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Worth {
+    /// F1.
+    F1,
+    /// Mean recall of both sides.
+    BalancedAccuracy,
+    /// Minus the mean cost of a row.
+    Cost {
+        /// Of a carrier that is missed.
+        miss: f64,
+        /// Of another row that is claimed.
+        alarm: f64,
+    },
+    /// Precision where recall is large enough.
+    Precision {
+        /// Large enough.
+        recall: f64,
+    },
+}
+
+/// How scores become predictions, and what those are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Goal {
+    pub(super) rule: Rule,
+    pub(super) worth: Worth,
+}
+
 /// Scores of all rows, and the truth.
 pub(super) struct Scores<'a> {
     /// By label: one score per row, or nothing where the label is not tuned.
@@ -41,8 +66,10 @@ pub(super) struct Scores<'a> {
     pub(super) signs: &'a [Vec<f64>],
     /// How much rows count.
     pub(super) weights: &'a [f64],
-    /// How scores become predictions.
-    pub(super) rule: Rule,
+    /// The split that held each row out.
+    split_of: &'a [usize],
+    /// How scores become predictions, and what those are worth.
+    goal: Goal,
     /// By label: weight of the rows that carry it.
     carriers: Vec<f64>,
     /// Weight of all rows.
@@ -57,16 +84,22 @@ struct Counts {
 }
 
 impl<'a> Scores<'a> {
-    pub(super) fn new(columns: Vec<Option<Vec<f64>>>, signs: &'a [Vec<f64>], weights: &'a [f64], rule: Rule) -> Self {
+    pub(super) fn new(
+        columns: Vec<Option<Vec<f64>>>,
+        signs: &'a [Vec<f64>],
+        weights: &'a [f64],
+        split_of: &'a [usize],
+        goal: Goal,
+    ) -> Self {
         let carriers = |signs: &Vec<f64>| signs.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum::<f64>();
-        Self { columns, signs, weights, rule, carriers: signs.iter().map(carriers).collect(), all: weights.iter().sum() }
+        Self { columns, signs, weights, split_of, goal, carriers: signs.iter().map(carriers).collect(), all: weights.iter().sum() }
     }
 
-    /// The best thresholds (0 for labels that are not tuned) and the macro F1 they give. Thresholds stay 0 unless `tune`.
+    /// The best thresholds (0 for labels that are not tuned) and what they are worth. Thresholds stay 0 unless `tune`.
     pub(super) fn tuned(&self, tune: bool) -> (Vec<f64>, f64) {
         let mut thresholds = vec![0.0; self.columns.len()];
-        if tune && self.rule != Rule::Largest {
-            let passes = if matches!(self.rule, Rule::Labels { at_least_one: true }) { PASSES } else { 1 };
+        if tune && self.goal.rule != Rule::Largest {
+            let passes = if matches!(self.goal.rule, Rule::Labels { at_least_one: true }) { PASSES } else { 1 };
             for _ in 0..passes {
                 let before = thresholds.clone();
                 for label in 0..self.columns.len() {
@@ -77,44 +110,44 @@ impl<'a> Scores<'a> {
                 }
             }
         }
-        let f1 = self.macro_f1(&thresholds);
-        (thresholds, f1)
+        let worth = self.worth(&thresholds, None);
+        (thresholds, worth)
     }
 
     fn tune_label(&self, label: usize, thresholds: &mut [f64]) {
         let Some(scores) = &self.columns[label] else { return };
-        let candidates = candidates(scores, self.weights);
+        let candidates = smooth::candidates(scores, &self.signs[label], self.weights);
         if candidates.is_empty() {
             return;
         }
         let view = Turn::new(self, label, thresholds);
-        let values: Vec<f64> = candidates.iter().map(|&t| view.macro_f1(scores, t)).collect();
-        let smooth = |k: usize| {
-            let near = &values[k.saturating_sub(SMOOTHING)..(k + SMOOTHING + 1).min(values.len())];
-            near.iter().sum::<f64>() / near.len() as f64
-        };
-        let smoothed: Vec<f64> = (0..candidates.len()).map(smooth).collect();
+        let values: Vec<f64> = candidates.iter().map(|&t| view.worth(scores, t)).collect();
+        let smoothed = smooth::smoothed(&candidates, &values, smooth::bandwidth(scores, &self.signs[label], self.weights));
         let most = smoothed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // Of the candidates that are nearly as good as the best, the one that changes least.
-        let enough = most - SLACK / self.columns.len() as f64 - TIE;
-        let good = (0..candidates.len()).filter(|&k| smoothed[k] >= enough);
+        // Of several that are equally good, the one that changes least.
+        let good = (0..candidates.len()).filter(|&k| smoothed[k] >= most - TIE);
         let Some(best) = good.min_by(|&a, &b| candidates[a].abs().total_cmp(&candidates[b].abs())) else { return };
         thresholds[label] = candidates[best];
     }
 
-    /// Macro F1 of the predictions at these thresholds.
-    fn macro_f1(&self, thresholds: &[f64]) -> f64 {
+    /// What the predictions at these thresholds are worth, on all rows or on those of one split.
+    fn worth(&self, thresholds: &[f64], split: Option<usize>) -> f64 {
         let labels = self.columns.len();
         let mut counts = vec![Counts::default(); labels];
         let mut scores = vec![0.0; labels];
-        for row in 0..self.weights.len() {
+        let (mut carriers, mut all) = (vec![0.0; labels], 0.0);
+        for row in (0..self.weights.len()).filter(|&row| split.is_none_or(|split| self.split_of[row] == split)) {
+            if split.is_some() {
+                all += self.weights[row];
+                (0..labels).filter(|&label| self.signs[label][row] > 0.0).for_each(|label| carriers[label] += self.weights[row]);
+            }
             for (label, score) in scores.iter_mut().enumerate() {
                 *score = self.margin(label, row, thresholds[label]);
             }
             let best = argmax(&scores);
             let claimed = scores.iter().any(|&s| s > 0.0);
             for label in 0..labels {
-                let said = match self.rule {
+                let said = match self.goal.rule {
                     Rule::Largest => label == best,
                     Rule::Labels { at_least_one: true } => scores[label] > 0.0 || (!claimed && label == best),
                     _ => scores[label] > 0.0,
@@ -124,7 +157,27 @@ impl<'a> Scores<'a> {
                 }
             }
         }
-        self.mean_f1(&counts)
+        match split {
+            Some(_) => self.mean_worth(&counts, &carriers, all),
+            None => self.mean_worth(&counts, &self.carriers, self.all),
+        }
+    }
+
+    /// Average precision, the mean over splits and labels that have carriers: how well rows are ranked, whatever the thresholds. Scores of
+    /// different splits come from different machines and are not ranked against each other.
+    pub(super) fn ranking(&self) -> Option<f64> {
+        let splits = self.split_of.iter().max().map_or(0, |&last| last + 1);
+        let mut each = Vec::new();
+        for (scores, signs) in self.columns.iter().zip(self.signs).filter_map(|(scores, signs)| Some((scores.as_ref()?, signs))) {
+            for split in 0..splits {
+                let rows = (0..self.weights.len()).filter(|&row| self.weights[row] > 0.0 && self.split_of[row] == split);
+                let rows: Vec<usize> = rows.collect();
+                let of = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+                let truth: Vec<bool> = rows.iter().map(|&row| signs[row] > 0.0).collect();
+                each.extend(average_precision(&truth, &of(scores), Some(&of(self.weights))).ok());
+            }
+        }
+        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     }
 
     fn margin(&self, label: usize, row: usize, threshold: f64) -> f64 {
@@ -140,42 +193,26 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// Mean F1 over labels; for two classes the mean over both sides.
-    fn mean_f1(&self, counts: &[Counts]) -> f64 {
-        let f1 = |hits: f64, alarms: f64, carriers: f64| {
-            let whole = hits + alarms + carriers;
-            if whole == 0.0 { 0.0 } else { 2.0 * hits / whole }
-        };
-        let one = |(label, counts): (usize, &Counts)| {
-            let carriers = self.carriers[label];
-            let own = f1(counts.hits, counts.alarms, carriers);
-            if self.rule != Rule::TwoClasses {
-                return own;
+    /// The mean worth over labels; for two classes F1 is the mean over both sides.
+    fn mean_worth(&self, counts: &[Counts], carriers: &[f64], all: f64) -> f64 {
+        let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let f1 = |hits: f64, alarms: f64, carriers: f64| ratio(2.0 * hits, hits + alarms + carriers);
+        let one = |(counts, &carriers): (&Counts, &f64)| {
+            let (hits, alarms, others) = (counts.hits, counts.alarms, all - carriers);
+            match self.goal.worth {
+                Worth::F1 if self.goal.rule == Rule::TwoClasses => {
+                    0.5 * (f1(hits, alarms, carriers) + f1(others - alarms, carriers - hits, others))
+                }
+                Worth::F1 => f1(hits, alarms, carriers),
+                Worth::BalancedAccuracy => 0.5 * (ratio(hits, carriers) + ratio(others - alarms, others)),
+                Worth::Cost { miss, alarm } => -ratio(miss * (carriers - hits) + alarm * alarms, all),
+                // Too few found: the more the better, and always worse than enough.
+                Worth::Precision { recall } if ratio(hits, carriers) < recall => ratio(hits, carriers) - 1.0,
+                Worth::Precision { .. } => ratio(hits, hits + alarms),
             }
-            let others = self.all - carriers;
-            0.5 * (own + f1(others - counts.alarms, carriers - counts.hits, others))
         };
-        counts.iter().enumerate().map(one).sum::<f64>() / counts.len().max(1) as f64
+        counts.iter().zip(carriers).map(one).sum::<f64>() / counts.len().max(1) as f64
     }
-}
-
-/// Middles between weighted quantiles, rising. Repeating a row is the same as raising its weight.
-fn candidates(scores: &[f64], weights: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..scores.len()).filter(|&row| weights[row] > 0.0).collect();
-    order.sort_unstable_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    let total: f64 = order.iter().map(|&row| weights[row]).sum();
-    let (mut quantiles, mut sum) = (Vec::new(), 0.0);
-    for &row in &order {
-        sum += weights[row];
-        // Quantile number k is the first score with at least k / CANDIDATES of the weight up to it.
-        let reached = (sum / total * CANDIDATES as f64 + TIE).floor() as usize;
-        let known = quantiles.last().map_or(0, |&(k, _)| k);
-        if quantiles.is_empty() || reached > known {
-            quantiles.push((reached, scores[row]));
-        }
-    }
-    quantiles.dedup_by(|a, b| a.1 == b.1);
-    quantiles.windows(2).map(|pair| 0.5 * (pair[0].1 + pair[1].1)).collect()
 }
 
 /// One label's turn: what the other labels say stands still.
@@ -211,9 +248,9 @@ impl<'a> Turn<'a> {
         Self { scores, label, counts, open }
     }
 
-    fn macro_f1(&self, column: &[f64], threshold: f64) -> f64 {
+    fn worth(&self, column: &[f64], threshold: f64) -> f64 {
         let mut counts = self.counts.clone();
-        let given = matches!(self.scores.rule, Rule::Labels { at_least_one: true });
+        let given = matches!(self.scores.goal.rule, Rule::Labels { at_least_one: true });
         for (row, &score) in column.iter().enumerate() {
             let margin = score - threshold;
             let to = match self.open[row] {
@@ -229,32 +266,60 @@ impl<'a> Turn<'a> {
                 self.scores.count(to, row, &mut counts[to]);
             }
         }
-        self.scores.mean_f1(&counts)
+        self.scores.mean_worth(&counts, &self.scores.carriers, self.scores.all)
     }
 }
 
 /// What was chosen, and how every number of rounds did.
 pub(super) struct Choice {
-    /// Rounds to keep.
+    /// The number of rounds whose scores are worth most.
+    pub(super) best: usize,
+    /// Rounds to keep: the best, if it is better than the first by more than chance, else the first.
     pub(super) rounds: usize,
     /// One threshold per label.
     pub(super) thresholds: Vec<f64>,
-    /// Macro F1 by number of rounds, from the first that was looked at.
+    /// What the predictions are worth by number of rounds, from the first that was looked at.
     pub(super) scores: Vec<f64>,
 }
 
-/// The number of rounds among `stages` whose scores reach the largest macro F1 with its thresholds; the fewest where several do.
+/// The number of rounds among `stages` whose scores are worth most with their own thresholds; the fewest where several are.
+///
+/// More rounds than the first number are kept only if they are worth more by half a standard error over the splits, and rank rows no worse
+/// (by [`SAME_RANKING`]): the largest of many is large by chance.
 pub(super) fn choose<'a>(stages: std::ops::RangeInclusive<usize>, tune: bool, scores: impl Fn(usize) -> Scores<'a>) -> Choice {
-    let mut choice = Choice { rounds: *stages.end(), thresholds: Vec::new(), scores: Vec::new() };
+    let first = *stages.start();
+    let mut choice = Choice { best: *stages.end(), rounds: *stages.end(), thresholds: Vec::new(), scores: Vec::new() };
     let mut most = f64::NEG_INFINITY;
+    let mut start = Vec::new();
     for stage in stages {
-        let (thresholds, f1) = scores(stage).tuned(tune);
-        choice.scores.push(f1);
-        if f1 > most + TIE {
-            (most, choice.rounds, choice.thresholds) = (f1, stage, thresholds);
+        let (thresholds, worth) = scores(stage).tuned(tune);
+        choice.scores.push(worth);
+        if stage == first {
+            start.clone_from(&thresholds);
+        }
+        if worth > most + TIE {
+            (most, choice.best, choice.thresholds) = (worth, stage, thresholds);
+        }
+    }
+    choice.rounds = choice.best;
+    if choice.best > first {
+        let (before, after) = (scores(first), scores(choice.best));
+        let worse = |(a, b): (f64, f64)| b < a - SAME_RANKING;
+        if !is_gain(&before, &start, &after, &choice.thresholds) || before.ranking().zip(after.ranking()).is_some_and(worse) {
+            (choice.rounds, choice.thresholds) = (first, start);
         }
     }
     choice
+}
+
+/// Whether one prediction is worth more than another by half a standard error of the difference over the splits.
+fn is_gain(before: &Scores<'_>, thresholds: &[f64], after: &Scores<'_>, later: &[f64]) -> bool {
+    let splits = before.split_of.iter().max().map_or(0, |&last| last + 1);
+    let gains: Vec<f64> = (0..splits).map(|k| after.worth(later, Some(k)) - before.worth(thresholds, Some(k))).collect();
+    let n = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / n;
+    let variance = gains.iter().map(|gain| (gain - mean) * (gain - mean)).sum::<f64>() / (n - 1.0).max(1.0);
+    mean > 0.5 * (variance / n).sqrt()
 }
 
 #[cfg(test)]
@@ -262,7 +327,8 @@ mod tests {
     use super::*;
 
     fn scores<'a>(columns: &[&[f64]], signs: &'a [Vec<f64>], weights: &'a [f64], rule: Rule) -> Scores<'a> {
-        Scores::new(columns.iter().map(|c| Some(c.to_vec())).collect(), signs, weights, rule)
+        let all = Box::leak(vec![0; weights.len()].into_boxed_slice());
+        Scores::new(columns.iter().map(|c| Some(c.to_vec())).collect(), signs, weights, all, Goal { rule, worth: Worth::F1 })
     }
 
     #[test]
@@ -289,17 +355,57 @@ mod tests {
             let all = scores(&columns, &signs, &weights, Rule::Labels { at_least_one });
             let mut thresholds = vec![0.3, -0.2, 0.9];
             let turn = Turn::new(&all, 1, &thresholds);
-            let value = turn.macro_f1(columns[1], 0.6);
+            let value = turn.worth(columns[1], 0.6);
             thresholds[1] = 0.6;
-            assert!((value - all.macro_f1(&thresholds)).abs() < 1e-12);
+            assert!((value - all.worth(&thresholds, None)).abs() < 1e-12);
+        }
+    }
+
+    /// Two overlapping heaps of scores, one row in twenty a carrier.
+    fn overlapping(n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let mut random = crate::random::Random::new(7, 0);
+        let signs: Vec<f64> = (0..n).map(|i| if i % 20 == 0 { 1.0 } else { -1.0 }).collect();
+        let score = signs.iter().map(|y| 1.2 * y + random.normal()).collect();
+        (score, vec![signs])
+    }
+
+    #[test]
+    fn every_measure_has_its_own_threshold() {
+        let (score, signs) = overlapping(4000);
+        let (weights, splits) = (vec![1.0; 4000], vec![0; 4000]);
+        let tuned = |worth: Worth| {
+            let goal = Goal { rule: Rule::TwoClasses, worth };
+            let (thresholds, value) = Scores::new(vec![Some(score.clone())], &signs, &weights, &splits, goal).tuned(true);
+            let count = |y: f64| score.iter().zip(&signs[0]).filter(|(s, sign)| **s > thresholds[0] && **sign == y).count() as f64;
+            (count(1.0) / 200.0, count(-1.0) / 3800.0, value)
+        };
+        let (f1, balanced) = (tuned(Worth::F1), tuned(Worth::BalancedAccuracy));
+        // Balanced accuracy counts a carrier nineteen times as much as another row: normal heaps part in the middle.
+        assert!((balanced.0 - 0.885).abs() < 0.05 && (balanced.1 - 0.115).abs() < 0.05, "{balanced:?}");
+        assert!(f1.1 < balanced.1 && f1.0 < balanced.0);
+        let dear = tuned(Worth::Cost { miss: 50.0, alarm: 1.0 });
+        let cheap = tuned(Worth::Cost { miss: 1.0, alarm: 1.0 });
+        assert!(dear.0 > 0.93 && cheap.0 < 0.7 && cheap.1 < 0.02, "{dear:?} {cheap:?}");
+        assert!(cheap.2 > -0.05 && cheap.2 < 0.0, "better than missing all carriers: {cheap:?}");
+        for recall in [0.5, 0.8, 0.95] {
+            let found = tuned(Worth::Precision { recall });
+            assert!((recall..recall + 0.08).contains(&found.0) && found.2 > 0.0, "{recall}: {found:?}");
         }
     }
 
     #[test]
-    fn weights_are_repeated_rows() {
-        let score = [0.3, -1.0, 0.8, 0.1, -0.4, 1.3];
-        let weights = [1.0, 2.0, 3.0, 1.0, 2.0, 1.0];
-        let many: Vec<f64> = score.iter().zip(weights).flat_map(|(&s, w)| std::iter::repeat_n(s, w as usize)).collect();
-        assert_eq!(candidates(&score, &weights), candidates(&many, &[1.0; 10]));
+    fn rounds_that_do_not_help_are_not_kept() {
+        let (score, signs) = overlapping(1000);
+        let (weights, splits): (Vec<f64>, Vec<usize>) = (vec![1.0; 1000], (0..1000).map(|row| row / 200).collect());
+        let mut random = crate::random::Random::new(8, 0);
+        let noisy: Vec<f64> = score.iter().map(|s| s + 0.02 * random.normal()).collect();
+        let clear: Vec<f64> = score.iter().zip(&signs[0]).map(|(s, y)| s + 1.5 * y).collect();
+        let goal = Goal { rule: Rule::TwoClasses, worth: Worth::F1 };
+        let of = |columns: [Vec<f64>; 2]| {
+            choose(1..=2, true, |rounds| Scores::new(vec![Some(columns[rounds - 1].clone())], &signs, &weights, &splits, goal)).rounds
+        };
+        assert_eq!(of([score.clone(), score.clone()]), 1);
+        assert_eq!(of([clear.clone(), noisy]), 1);
+        assert_eq!(of([score, clear]), 2);
     }
 }

@@ -21,9 +21,9 @@ use crate::random::Random;
 
 /// Depths that are tried: single tests, which add up to curves of one column; three levels, which see columns together; and no limit.
 /// Neighbors such as 2 or 4 only made the choice noisier.
-const DEPTHS: [usize; 3] = [1, 3, MOST_DEPTH];
+pub(super) const DEPTHS: [usize; 3] = [1, 3, MOST_DEPTH];
 /// The share that is held out.
-const SHARE: f64 = 0.2;
+pub(super) const SHARE: f64 = 0.2;
 /// Rows that should be held out in all, and bounds for how often.
 const ENOUGH: usize = 1000;
 const PARTS: (usize, usize) = (2, 5);
@@ -68,12 +68,7 @@ pub(super) fn choose(
     fixed_rounds: bool,
     context: &Context<'_>,
 ) -> Result<(Option<Choice>, StopReason)> {
-    let weight: f64 = table.counts.iter().sum();
-    if table.rows() < LEAST_ROWS && weight < LEAST_ROWS as f64 {
-        return Ok((None, StopReason::Converged));
-    }
-    let count = (ENOUGH as f64 / (SHARE * weight.max(1.0))).ceil() as usize;
-    let count = count.clamp(PARTS.0, PARTS.1);
+    let Some(count) = held_out_parts(table) else { return Ok((None, StopReason::Converged)) };
     let mut random = Random::new(plan.seed, plan.stream + 1);
     let mut parts = Vec::new();
     for _ in 0..count {
@@ -125,8 +120,16 @@ pub(super) fn choose(
     Ok((Some(best_of(curves, plan.rounds, fixed_rounds, held)), stop))
 }
 
+/// How many parts are held out; none where there are too few rows.
+pub(super) fn held_out_parts(table: &TrainingTable) -> Option<usize> {
+    let weight: f64 = table.counts.iter().sum();
+    let few = table.rows() < LEAST_ROWS && weight < LEAST_ROWS as f64;
+    let count = (ENOUGH as f64 / (SHARE * weight.max(1.0))).ceil() as usize;
+    (!few).then(|| count.clamp(PARTS.0, PARTS.1))
+}
+
 /// The best depth and number of rounds, or none at all where they do not beat the linear machine by more than the uncertainty of `held` rows.
-fn best_of(curves: Vec<Curve>, rounds: usize, fixed_rounds: bool, held: f64) -> Choice {
+pub(super) fn best_of(curves: Vec<Curve>, rounds: usize, fixed_rounds: bool, held: f64) -> Choice {
     let linear_error = curves[0].errors[0];
     let mut best = (linear_error, 0, 0);
     for (place, curve) in curves.iter().enumerate() {

@@ -19,6 +19,14 @@ pub(super) fn facts(model: &FeatureInductionModel) -> Vec<Fact> {
     }
     facts.push(probabilities(model.calibration.is_some()));
     facts.push(("rules", indented(&model.export_text(SHOWN))));
+    if let Some(list) = model.list.as_ref().filter(|list| !list.errors.is_empty()) {
+        let row = |(count, (error, by)): (usize, (&f64, &f64))| {
+            let mark = if count == list.chosen { "  chosen" } else { "" };
+            format!("{count:>3} rules {:>7.2} % +- {:.2}{mark}", 100.0 * error, 100.0 * by)
+        };
+        let path: Vec<String> = list.errors.iter().zip(&list.uncertainties).enumerate().map(row).collect();
+        facts.push(("held-out error by number of rules", format!("\n  {}", path.join("\n  "))));
+    }
     facts
 }
 
@@ -48,5 +56,5 @@ pub(super) fn induced(model: &FeatureInductionModel) -> Value {
             })
         })
         .collect();
-    json!({ "classes": classes, "rules": model.rules() })
+    json!({ "classes": classes, "rules": model.rules(), "list": model.list })
 }

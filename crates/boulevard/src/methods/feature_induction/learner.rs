@@ -9,6 +9,7 @@ use super::auto::{Choice, choose};
 use super::gamma::GammaRule;
 use super::model::{FeatureInductionModel, Final, Induction};
 use super::rounds::{Ending, Plan, Run, run};
+use super::rule_list;
 use super::table::TrainingTable;
 use super::tree::{MOST_DEPTH, Output, TreeSettings};
 use crate::check;
@@ -79,6 +80,35 @@ impl std::str::FromStr for Depth {
     }
 }
 
+/// How many rules the model may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleLimit {
+    /// As few as come within one standard error of the lowest error on held-out rows, 20 at most. Where [`FeatureInduction::n_induced`]
+    /// is a number, or the preset the paper's, or the kernel not linear: no limit.
+    #[default]
+    Auto,
+    /// Whole trees with all their leaves.
+    Unlimited,
+    /// As many as have the lowest error on held-out rows, this many at most.
+    AtMost(usize),
+    /// This many; no rows are held out.
+    Exactly(usize),
+}
+
+/// From what users write: a number, `none` or `auto`.
+impl std::str::FromStr for RuleLimit {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::Unlimited),
+            number => number.parse().map(Self::AtMost).map_err(|_| Error::data("expected a number, `none` or `auto`")),
+        }
+    }
+}
+
 /// Settings that are used instead of the parameters'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -95,6 +125,8 @@ pub struct FeatureInduction {
     pub c: f64,
     /// How many features.
     pub n_induced: Amount,
+    /// How many rules the model may have.
+    pub max_rules: RuleLimit,
     /// How deep trees may be.
     pub max_depth: Depth,
     /// How trees see the rows' weights.
@@ -136,6 +168,7 @@ impl Default for FeatureInduction {
         Self {
             c: 0.01,
             n_induced: Amount::Auto,
+            max_rules: RuleLimit::Auto,
             max_depth: Depth::Auto,
             sampling: Sampling::Resample,
             output: Output::Soft,
@@ -162,6 +195,8 @@ pub(super) type ClassRun = (Run, Option<Choice>, Option<String>);
 
 /// Features that may be asked for.
 const MOST_INDUCED: usize = 100_000;
+/// Rules that a list may be asked for.
+const MOST_RULES: usize = 1000;
 
 impl FeatureInduction {
     /// The paper's settings.
@@ -191,7 +226,7 @@ impl FeatureInduction {
     }
 
     /// The plan of one class; each class has random streams of its own.
-    fn plan(&self, class: usize) -> Plan {
+    pub(super) fn plan(&self, class: usize) -> Plan {
         Plan {
             c: self.c,
             rounds: match self.n_induced {
@@ -282,6 +317,11 @@ impl Learner for FeatureInduction {
         if asked > MOST_INDUCED {
             return Err(check::complaint(OWNER, "n_induced", format!("at most {MOST_INDUCED}"), asked));
         }
+        if let RuleLimit::AtMost(rules) | RuleLimit::Exactly(rules) = self.max_rules
+            && rules > MOST_RULES
+        {
+            return Err(check::complaint(OWNER, "max_rules", format!("at most {MOST_RULES}"), rules));
+        }
         if self.kernel == Kernel::Precomputed {
             return Err(check::complaint(OWNER, "kernel", "a function of the columns: trees need them", "precomputed"));
         }
@@ -313,35 +353,21 @@ impl Learner for FeatureInduction {
         let names = data.expect_classes()?.names().to_vec();
         let table = TrainingTable::new(data, &classes, settings.seed, context)?;
         let outputs: Vec<usize> = if names.len() == 2 { vec![1] } else { (0..names.len()).collect() };
-        let inner = if outputs.len() > 1 { context.with_threads(1) } else { *context };
-        let runs = parallel::map(context.threads, outputs.len(), |place| {
-            // A class that was never seen is never chosen, and has nothing to learn from.
-            if !classes.codes.contains(&(outputs[place] as u32)) {
-                return Ok(None);
-            }
-            let run = settings.fit_class(&table, outputs[place], &inner).map(Some);
-            if outputs.len() > 1 {
-                context.step("induce for classes", place + 1, outputs.len());
-            }
-            run
-        });
-        let runs: Vec<Option<ClassRun>> = runs.into_iter().collect::<Result<_>>()?;
-        let mut report = FitReport::default();
-        for (run, ..) in runs.iter().flatten() {
-            report.objective -= run.solution.objective;
-            report.gap = worse(report.gap, run.solution.gap);
-            report.violation = worse(report.violation, run.solution.gap);
-            report.iterations += run.iterations;
-            report.stop = report.stop.worst(run.stop);
-        }
-        let machine = linear_machine(&runs, table.original());
-        let inductions = runs.into_iter().map(|run| run.map_or_else(Induction::unseen, Induction::from_run)).collect();
+        let (machine, inductions, list, report) = if settings.lists_rules() {
+            let outputs: Vec<u32> = outputs.iter().map(|&class| class as u32).collect();
+            let listed = rule_list::fit(&settings, &table, &outputs, context)?;
+            (listed.machine, listed.inductions, Some(listed.list), listed.report)
+        } else {
+            let (machine, inductions, report) = settings.fit_trees(&table, &classes, &outputs, context)?;
+            (machine, inductions, None, report)
+        };
         let mut model = FeatureInductionModel {
             parameters: self.clone(),
             classes: names,
             feature_names: data.feature_names.clone(),
             standard: table.standard.clone(),
             inductions,
+            list,
             machine: Final::Linear(machine),
             calibration: None,
             report,
@@ -368,6 +394,39 @@ impl Learner for FeatureInduction {
 }
 
 impl FeatureInduction {
+    /// Whole trees, every class with its own.
+    fn fit_trees(
+        &self,
+        table: &TrainingTable,
+        classes: &Classes,
+        outputs: &[usize],
+        context: &Context<'_>,
+    ) -> Result<(LinearMachine, Vec<Induction>, FitReport)> {
+        let inner = if outputs.len() > 1 { context.with_threads(1) } else { *context };
+        let runs = parallel::map(context.threads, outputs.len(), |place| {
+            // A class that was never seen is never chosen, and has nothing to learn from.
+            if !classes.codes.contains(&(outputs[place] as u32)) {
+                return Ok(None);
+            }
+            let run = self.fit_class(table, outputs[place], &inner).map(Some);
+            if outputs.len() > 1 {
+                context.step("induce for classes", place + 1, outputs.len());
+            }
+            run
+        });
+        let runs: Vec<Option<ClassRun>> = runs.into_iter().collect::<Result<_>>()?;
+        let mut report = FitReport::default();
+        for (run, ..) in runs.iter().flatten() {
+            report.objective -= run.solution.objective;
+            report.gap = worse(report.gap, run.solution.gap);
+            report.violation = worse(report.violation, run.solution.gap);
+            report.iterations += run.iterations;
+            report.stop = report.stop.worst(run.stop);
+        }
+        let machine = linear_machine(&runs, table.original());
+        Ok((machine, runs.into_iter().map(|run| run.map_or_else(Induction::unseen, Induction::from_run)).collect(), report))
+    }
+
     /// The last machine where its kernel is not linear: over the standardized and the induced columns.
     fn kernel_machine(
         &self,

@@ -16,7 +16,8 @@
 //! **Steps.** 1. Standardise the columns, fit the machine. 2. Solve for gamma ([`gamma`]), weigh the rows. 3. Draw rows by weight (or use the
 //! weights). 4. Grow a tree on the original columns ([`tree`]). 5. Its leaf values, standardized, are a new column. 6. Fit the machine
 //! again, from where it was. 7. Repeat. The number of rounds and the depth are chosen on held-out rows unless given ([`Choice`]), and the
-//! choice may be none. More than two classes: one against the rest, each with rules of its own.
+//! choice may be none. More than two classes: one against the rest. 8. Unless whole trees are asked for, a short list of rules is chosen from
+//! all nodes of the trees, the same rules for all classes ([`RuleList`]).
 //!
 //! **Cost.** A round is one tree (a scan and a partition of every column per level; columns are sorted once) and one warm-started fit.
 //! Choosing costs six to fifteen runs of 50 rounds on four fifths of the rows. Memory: five dense copies of the table.
@@ -44,19 +45,25 @@ mod describe;
 pub mod gamma;
 mod learner;
 mod model;
+mod pictures;
 mod rounds;
+mod rule_list;
 mod rules;
 mod table;
+mod text;
 pub mod tree;
 
+#[cfg(test)]
+mod list_tests;
 #[cfg(test)]
 mod tests;
 
 pub use auto::{Choice, Curve};
 pub use gamma::GammaRule;
-pub use learner::{Amount, Depth, FeatureInduction, Preset, Sampling};
+pub use learner::{Amount, Depth, FeatureInduction, Preset, RuleLimit, Sampling};
 pub use model::{FeatureInductionModel, Final, Induction};
 pub use rounds::{Ending, Induced, Stage};
+pub use rule_list::{RuleList, SHOWN};
 pub use rules::{Contribution, Explanation, Rule, short};
 pub use table::Standard;
 pub use tree::{Output, TreeSettings};

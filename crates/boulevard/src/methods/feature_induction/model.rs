@@ -5,15 +5,18 @@ use serde_json::{Map, Value, json};
 use super::auto::{Choice, standardized};
 use super::describe;
 use super::learner::{ClassRun, FeatureInduction};
+use super::pictures;
 use super::rounds::{Ending, Induced, Stage};
+use super::rule_list::RuleList;
 use super::table::Standard;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::observe::Context;
 use crate::parallel;
+use crate::picture::Picture;
 use crate::svm::{
-    Answers, Calibration, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Rows, SvcModel, details,
+    Answers, Calibration, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Pull, Rows, SvcModel, details,
 };
 
 /// Rows that a thread takes at a time.
@@ -91,6 +94,8 @@ pub struct FeatureInductionModel {
     pub standard: Standard,
     /// One for two classes (the second against the first), else one per class against the rest.
     pub inductions: Vec<Induction>,
+    /// Where the model is a list of rules: how many and why. Its rules are features of the first induction and count for every output.
+    pub list: Option<RuleList>,
     /// The machine over all columns: the original ones, then each induction's.
     pub machine: Final,
     /// Probabilities, where they were fitted.
@@ -153,9 +158,9 @@ impl FeatureInductionModel {
         let (original, columns) = (self.standard.center.len(), self.columns());
         let rows = z.values().len() / columns.max(1);
         let mut values = vec![f64::NEG_INFINITY; rows * self.inductions.len()];
-        let mut first = original;
         for (output, induction) in self.inductions.iter().enumerate() {
-            if let Some(stage) = induction.stages.get(count.min(induction.features.len())) {
+            let (features, first) = self.own_features(output);
+            if let Some(stage) = induction.stages.get(count.min(features.len())) {
                 let used = stage.weights.len() - original;
                 for row in 0..rows {
                     let z = z.row(row);
@@ -164,9 +169,18 @@ impl FeatureInductionModel {
                         + linalg::dot(&z[first..first + used], &stage.weights[original..]);
                 }
             }
-            first += induction.features.len();
         }
         Ok(values)
+    }
+
+    /// The features that an output's machine uses, and the column of the first: in a list all outputs use the same.
+    pub fn own_features(&self, output: usize) -> (&[Induced], usize) {
+        let original = self.standard.center.len();
+        if self.list.is_some() {
+            return (self.inductions.first().map_or(&[], |first| &first.features), original);
+        }
+        let before: usize = self.inductions[..output].iter().map(|induction| induction.features.len()).sum();
+        (&self.inductions[output].features, original + before)
     }
 
     /// The most features of any induction.
@@ -176,8 +190,13 @@ impl FeatureInductionModel {
 
     /// The parameters with the hold-out's choice (that of the class with the most features) in place of `auto`.
     fn settled(&self) -> FeatureInduction {
-        use super::learner::{Amount, Depth};
+        use super::learner::{Amount, Depth, RuleLimit};
         let mut plain = FeatureInduction { calibrate: false, preset: None, ..self.parameters.resolved() };
+        if let Some(list) = &self.list {
+            plain.max_rules = RuleLimit::Exactly(list.chosen);
+            return plain;
+        }
+        plain.max_rules = RuleLimit::Unlimited;
         let leader = self.inductions.iter().max_by_key(|induction| induction.features.len());
         if plain.n_induced == Amount::Auto {
             let rounds = leader.map_or(0, |i| i.choice.as_ref().map_or(i.features.len(), |choice| choice.rounds));
@@ -263,6 +282,19 @@ impl Model for FeatureInductionModel {
         describe::facts(self)
     }
 
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::pictures(self))
+    }
+
+    fn pulls(&self, x: &Matrix<'_>, row: usize) -> Result<Vec<Pull>> {
+        if matches!(self.machine, Final::Kernel(_)) {
+            return Ok(Vec::new());
+        }
+        let pull = |class: &str, part: super::Contribution| Pull { class: class.to_owned(), text: part.text, adds: part.adds };
+        let of = |one: super::Explanation| one.contributions.into_iter().map(|part| pull(&one.class, part)).collect::<Vec<_>>();
+        Ok(self.explain(x, row)?.into_iter().flat_map(of).collect())
+    }
+
     fn details(&self) -> Map<String, Value> {
         details([("kernel", json!(self.parameters.kernel)), ("classes", json!(self.classes)), ("induced", describe::induced(self))])
     }
@@ -294,8 +326,13 @@ impl FeatureInductionModel {
         }
         for (output, induction) in self.inductions.iter().enumerate() {
             let stages = induction.stages.len();
-            if stages != induction.features.len() + 1 && !(stages == 0 && induction.features.is_empty() && outputs > 1) {
-                return Err(Error::shape(format!("stages of induction {output}"), induction.features.len() + 1, stages));
+            let (features, _) = self.own_features(output);
+            let unseen = stages == 0 && outputs > 1 && (induction.features.is_empty() || self.list.is_some());
+            if stages != features.len() + 1 && !unseen {
+                return Err(Error::shape(format!("stages of induction {output}"), features.len() + 1, stages));
+            }
+            if self.list.is_some() && output > 0 && !induction.features.is_empty() {
+                return Err(Error::shape(format!("features of induction {output}: a list keeps them once"), 0, induction.features.len()));
             }
             for feature in &induction.features {
                 feature.tree.check(original).map_err(|message| Error::data(format!("induction {output}: {message}")))?;

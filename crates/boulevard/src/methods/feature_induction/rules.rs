@@ -1,12 +1,12 @@
 //! The model in words: rules with their weight, and what each of them added to one decision.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use serde::Serialize;
 
 use super::model::{FeatureInductionModel, Final};
 use super::rounds::Induced;
+use super::rule_list::Bounds;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::svm::Model;
@@ -28,6 +28,9 @@ pub struct Rule {
     pub edge: f64,
     /// The rounds of its trees.
     pub rounds: Vec<usize>,
+    /// What it adds to every class's decision value where it holds: more than two classes share the rules of a list. Empty otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub adds_by_class: Vec<f64>,
 }
 
 /// One summand of a decision.
@@ -52,6 +55,8 @@ pub struct Explanation {
     pub bias: f64,
     /// Contributions, largest first.
     pub contributions: Vec<Contribution>,
+    /// The same in sentences.
+    pub sentences: Vec<String>,
 }
 
 /// A number as short as it can be without moving a row across it in print: six digits.
@@ -61,9 +66,6 @@ pub fn short(value: f64) -> String {
     let plain = format!("{rounded}");
     if plain.len() <= 12 { plain } else { text }
 }
-
-/// Lower and upper bound per feature along the path to a leaf.
-type Bounds = BTreeMap<u32, (Option<f64>, Option<f64>)>;
 
 fn in_words(bounds: &Bounds, name: &dyn Fn(usize) -> String) -> String {
     let literal = |(&feature, &(low, high)): (&u32, &(Option<f64>, Option<f64>))| {
@@ -109,6 +111,18 @@ impl Induced {
         self.paths().iter().map(leaf).collect()
     }
 
+    /// The conditions of a listed rule: those of its last node.
+    fn rule_bounds(&self) -> Bounds {
+        let last = self.tree.nodes.len() - 1;
+        self.paths().into_iter().find(|(place, _)| *place == last).map_or_else(Bounds::new, |(_, bounds)| bounds)
+    }
+
+    /// How much larger a listed rule's column is where the rule holds.
+    fn step(&self, output: super::tree::Output) -> f64 {
+        let nodes = &self.tree.nodes;
+        (nodes[nodes.len() - 1].value(output) - nodes[1].value(output)) / self.spread
+    }
+
     /// The leaves as text with the value of each: what the feature is called.
     pub fn text(&self, output: super::tree::Output, name: &dyn Fn(usize) -> String) -> String {
         let leaf = |(text, value, _): &(String, f64, f64)| format!("{text} -> {value:+.2}");
@@ -131,7 +145,9 @@ impl FeatureInductionModel {
         let mut names: Vec<String> = (0..self.standard.center.len()).map(name).collect();
         for (place, (class, feature)) in self.induced().enumerate() {
             let class = if self.classes.len() > 2 { format!(" for {}", self.class_of(class)) } else { String::new() };
-            names.push(format!("rule {}{class}: {}", place + 1, feature.text(output, &name)));
+            let text = if self.list.is_some() { in_words(&feature.rule_bounds(), &name) } else { feature.text(output, &name) };
+            let class = if self.list.is_some() { String::new() } else { class };
+            names.push(format!("rule {}{class}: {text}", place + 1));
         }
         names
     }
@@ -140,6 +156,9 @@ impl FeatureInductionModel {
     ///
     /// With a kernel machine at the end the weights are those of the linear machine that the features were made for.
     pub fn rules(&self) -> Vec<Rule> {
+        if self.list.is_some() {
+            return self.listed_rules();
+        }
         let output = self.parameters.resolved().output;
         let name = |column: usize| self.feature_name(column);
         let mut rules: Vec<Rule> = Vec::new();
@@ -163,12 +182,47 @@ impl FeatureInductionModel {
                         place_of.insert((class, text.clone()), rules.len());
                         let class = self.class_of(class).to_owned();
                         let (edge, rounds) = (feature.edge.edge, vec![feature.round]);
-                        rules.push(Rule { text, class, adds, weight: 0.0, support, edge, rounds });
+                        rules.push(Rule { text, class, adds, weight: 0.0, support, edge, rounds, adds_by_class: Vec::new() });
                     }
                 }
             }
         }
         rules.iter_mut().for_each(|rule| rule.weight = rule.adds.abs() * (rule.support * (1.0 - rule.support)).max(0.0).sqrt());
+        rules.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        rules
+    }
+
+    /// The rules of a list: each with what it adds where it holds, against where it does not.
+    fn listed_rules(&self) -> Vec<Rule> {
+        let output = self.parameters.resolved().output;
+        let name = |column: usize| self.feature_name(column);
+        let original = self.standard.center.len();
+        let (features, _) = self.own_features(0);
+        let mut rules: Vec<Rule> = features
+            .iter()
+            .enumerate()
+            .map(|(place, feature)| {
+                let step = feature.step(output);
+                let of = |induction: &super::Induction| {
+                    induction.stages.last().map_or(0.0, |stage| stage.weights.get(original + place).map_or(0.0, |weight| weight * step))
+                };
+                let all: Vec<f64> = self.inductions.iter().map(of).collect();
+                // With many classes it speaks loudest for or against this one.
+                let (class, adds) =
+                    all.iter().enumerate().fold((0, 0.0f64), |best, (k, &adds)| if adds.abs() > best.1.abs() { (k, adds) } else { best });
+                let support = feature.shares[feature.shares.len() - 1];
+                Rule {
+                    text: in_words(&feature.rule_bounds(), &name),
+                    class: self.class_of(class).to_owned(),
+                    adds,
+                    weight: all.iter().map(|adds| adds * adds).sum::<f64>().sqrt() * (support * (1.0 - support)).max(0.0).sqrt(),
+                    support,
+                    edge: feature.edge.edge,
+                    rounds: vec![feature.round],
+                    adds_by_class: if all.len() > 1 { all } else { Vec::new() },
+                }
+            })
+            .collect();
         rules.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         rules
     }
@@ -194,7 +248,18 @@ impl FeatureInductionModel {
                     Contribution { text: format!("{} = {}", name(j), short(value)), adds, round: None }
                 })
                 .collect();
+            let mut bias = machine.biases[output];
             for ((class, feature), &weight) in self.induced().zip(&weights[original..]) {
+                if self.list.is_some() {
+                    // A rule adds something where it holds and nothing elsewhere; what the column says elsewhere is part of the bias.
+                    let fails = feature.tree.nodes[1].value(kind);
+                    bias += weight * (fails - feature.mean) / feature.spread;
+                    let holds = feature.tree.leaf(|j| x.get(row, j)) + 1 == feature.tree.nodes.len();
+                    let text = in_words(&feature.rule_bounds(), &name);
+                    let (text, adds) = if holds { (text, weight * feature.step(kind)) } else { (format!("not ({text})"), 0.0) };
+                    contributions.push(Contribution { text, adds, round: Some(feature.round) });
+                    continue;
+                }
                 if class != output {
                     continue;
                 }
@@ -203,61 +268,12 @@ impl FeatureInductionModel {
                 let text = feature.paths().iter().find(|(place, _)| *place == leaf).map_or_else(String::new, |(_, b)| in_words(b, &name));
                 contributions.push(Contribution { text, adds, round: Some(feature.round) });
             }
-            let decision = machine.biases[output] + contributions.iter().map(|c| c.adds).sum::<f64>();
+            let decision = bias + contributions.iter().map(|c| c.adds).sum::<f64>();
             contributions.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()));
             let class = self.class_of(output).to_owned();
-            explanations.push(Explanation { class, decision, bias: machine.biases[output], contributions });
+            let sentences = self.sentences(output, decision, bias, &contributions);
+            explanations.push(Explanation { class, decision, bias, contributions, sentences });
         }
         Ok(explanations)
-    }
-
-    /// The model as text: how it came about, the errors, the weightiest rules and the original features' weights.
-    pub fn export_text(&self, most_rules: usize) -> String {
-        let mut text = String::new();
-        for (output, induction) in self.inductions.iter().enumerate() {
-            let class = self.class_of(output);
-            let induced = induction.stages.last().map_or(f64::NAN, |stage| stage.error);
-            let _ = writeln!(
-                text,
-                "class {class}: {} induced features; training error {:.2} % (linear {:.2} %)",
-                induction.features.len(),
-                100.0 * induced,
-                100.0 * induction.linear_error()
-            );
-            if let Some(choice) = &induction.choice {
-                let depth = choice.depth.map_or("unlimited".to_owned(), |depth| depth.to_string());
-                let _ = writeln!(
-                    text,
-                    "  chosen on held-out rows: depth {depth}, {} rounds; error {:.2} % (linear {:.2} %)",
-                    choice.rounds,
-                    100.0 * choice.error,
-                    100.0 * choice.linear_error
-                );
-            }
-            if let Some(reason) = &induction.declined {
-                let _ = writeln!(text, "  nothing was induced: {reason}");
-            }
-        }
-        let rules = self.rules();
-        if !rules.is_empty() {
-            let _ = writeln!(text, "\n{:>8} {:>8} {:>8} {:>6}  {:<8} rule", "weight", "adds", "support", "edge", "round");
-        }
-        for rule in rules.iter().take(most_rules) {
-            let rounds = rule.rounds.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-            let class = if self.classes.len() > 2 { format!("[{}] ", rule.class) } else { String::new() };
-            let _ = writeln!(
-                text,
-                "{:>8.4} {:>+8.4} {:>7.1}% {:>6.2}  {rounds:<8} {class}{}",
-                rule.weight,
-                rule.adds,
-                100.0 * rule.support,
-                rule.edge,
-                rule.text
-            );
-        }
-        if rules.len() > most_rules {
-            let _ = writeln!(text, "... and {} more rules", rules.len() - most_rules);
-        }
-        text
     }
 }

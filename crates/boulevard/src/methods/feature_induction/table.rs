@@ -132,10 +132,25 @@ impl TrainingTable {
     /// Splits the groups of each class: about `share` of its weight is held out. None if a class has fewer than two groups of `class`
     /// or of the rest. Which rows those are depends on their content alone.
     pub fn hold_out(&self, class: u32, share: f64, random: &mut Random) -> Option<(Vec<usize>, Vec<usize>)> {
+        let sides = [true, false].map(|side| self.groups_where(|code| (code == class) == side));
+        self.hold_out_of(sides.into(), share, random)
+    }
+
+    /// The same with the share of every class.
+    pub fn hold_out_all(&self, share: f64, random: &mut Random) -> Option<(Vec<usize>, Vec<usize>)> {
+        let mut codes = self.codes.clone();
+        codes.sort_unstable();
+        codes.dedup();
+        self.hold_out_of(codes.into_iter().map(|class| self.groups_where(|code| code == class)).collect(), share, random)
+    }
+
+    fn groups_where(&self, wanted: impl Fn(u32) -> bool) -> Vec<&Group> {
+        self.groups.iter().filter(|group| wanted(self.codes[group.rows[0] as usize])).collect()
+    }
+
+    fn hold_out_of(&self, sides: Vec<Vec<&Group>>, share: f64, random: &mut Random) -> Option<(Vec<usize>, Vec<usize>)> {
         let mut held = vec![false; self.rows()];
-        for side in [true, false] {
-            let mut members: Vec<&Group> =
-                self.groups.iter().filter(|group| (self.codes[group.rows[0] as usize] == class) == side).collect();
+        for mut members in sides {
             if members.len() < 2 {
                 return None;
             }

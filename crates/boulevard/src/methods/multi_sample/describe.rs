@@ -8,12 +8,20 @@ use crate::words::g;
 /// A classifier of sets.
 pub(super) fn facts(model: &MultiSampleModel) -> Vec<Fact> {
     let settings = &model.parameters;
-    let how = match settings.method {
+    let how = match model.method() {
         Method::Direct => format!("one machine on sets of {}", settings.n_samples_per_decision),
-        Method::Consensus => "consensus of single samples".to_owned(),
+        Method::Auto | Method::Consensus => "consensus of single samples".to_owned(),
         Method::Vote => "votes of single samples".to_owned(),
     };
-    let mut facts = vec![("kind", format!("classifier of sets, C = {}", g(settings.c))), ("decides by", how)];
+    let c = match (&model.chosen, model.method()) {
+        (Some(chosen), Method::Direct) => chosen.direct.map_or(settings.c, |direct| direct.c),
+        (Some(chosen), _) => chosen.single.c,
+        _ => settings.c,
+    };
+    let mut facts = vec![("kind", format!("classifier of sets, C = {}", g(c))), ("decides by", how)];
+    if let Some(chosen) = &model.chosen {
+        facts.push(("chosen", chosen.why.clone()));
+    }
     facts.push(("kernel", model.single.machine.kernel.in_words()));
     let classes: Vec<String> =
         model.classes.iter().zip(&model.priors).map(|(name, prior)| format!("{name} (prior {})", g(*prior))).collect();

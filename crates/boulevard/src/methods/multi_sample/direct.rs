@@ -14,8 +14,10 @@ use crate::parallel;
 use crate::solver::Solver;
 use crate::svm::{Calibration, FitReport, Multiclass, Outputs, Penalty, Svc, codes, pairs};
 
-/// Sets judged by one thread at a time.
+/// Sets judged by one thread at a time, at most.
 const CHUNK: usize = 512;
+/// Bytes of kernel values between support rows and the samples of those sets: fewer sets where there are many support rows.
+const CHUNK_BYTES: usize = 32 << 20;
 
 /// `f_o(T) = sum_s coefficient[o, s] S(z_s, T) + intercept_o` for sets of one size.
 #[derive(Clone, Debug, PartialEq)]
@@ -251,7 +253,8 @@ impl SetMachine {
         symmetric: bool,
         context: &Context<'_>,
     ) -> Result<Vec<f64>> {
-        let chunks: Vec<&[usize]> = chosen.chunks(CHUNK).collect();
+        let at_once = (CHUNK_BYTES / (size_of::<f64>() * self.size * self.support.len().max(1))).clamp(1, CHUNK);
+        let chunks: Vec<&[usize]> = chosen.chunks(at_once).collect();
         let parts = parallel::map(context.threads, chunks.len(), |c| {
             let rows: Vec<usize> = chunks[c].iter().flat_map(|&set| sets.rows(set).iter().map(|&row| row as usize)).collect();
             let inner = context.with_threads(1);

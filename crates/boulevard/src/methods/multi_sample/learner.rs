@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::consensus::check_priors;
 use super::direct::{self, SetMachine};
-use super::model::MultiSampleModel;
+use super::model::{MultiSampleModel, sample_scores};
 use super::source::BaseKernel;
 use super::tuples::Tuples;
 use crate::check;
@@ -16,8 +16,8 @@ use crate::data::Sets;
 use crate::data::split::{self, Split};
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
 use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
+use crate::kernel::{Gamma, Kernel};
 use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::svm::{
     Calibration, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel,
@@ -30,6 +30,8 @@ const FOLDS: usize = 5;
 const MOST_ORDERED: usize = 4;
 /// Tuples that may be asked for: a machine on as many rows takes days.
 const MOST_EXTENDED: usize = 1 << 24;
+/// Tuples that are drawn if nothing is said: more cost time and memory, and change little.
+const MOST_UNASKED: usize = 20_000;
 /// Bytes per tuple beside its members: class, weight, bounds, gradient and statuses of the solver, an index or two.
 const TUPLE_BYTES: usize = 160;
 
@@ -38,10 +40,14 @@ const TUPLE_BYTES: usize = 160;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
+    /// Whichever errs least on held-out sets.
+    ///
+    /// Direct, consensus or vote, whichever errs least on sets of rows that were held out ([`super::SetChoice`]).
+    #[default]
+    Auto,
     /// One machine on whole sets.
     ///
     /// One machine on sets (ESVM): sees what samples say together.
-    #[default]
     Direct,
     /// Posteriors of single samples multiplied.
     ///
@@ -73,16 +79,19 @@ pub enum OtherSizes {
 pub struct MultiSample {
     /// How decisions are made.
     pub method: Method,
+    /// Whether [`Method::Auto`] chooses C (1, 10 or 100 times `c`) and the kernel's width (a quarter, once or four times a `gamma` that
+    /// is a rule) as well. Other methods take both as they are.
+    pub tune: bool,
     /// K, the samples per decision that a direct machine is fitted for; the other methods judge sets of any size.
     pub n_samples_per_decision: usize,
-    /// The kernel of single samples.
+    /// The kernel of single samples. Where gamma is a rule, a direct machine takes a K-th of it: its samples have K times the columns.
     pub kernel: Kernel,
     /// Price of one unit of slack (for the mean kernel: the paper's C is `c / (K!)^2`).
     pub c: f64,
     /// Whether the direct machine's kernel is symmetric. Otherwise all orders of every tuple are written out (K at most 4): the same
     /// machine at K! times the size, for comparison.
     pub symmetric: bool,
-    /// Tuples of the extended training set, about; K times the rows if absent.
+    /// Tuples of the extended training set, about; if absent K times the rows, and 20,000 at most.
     pub n_extended: Option<usize>,
     /// Scale of the set kernel.
     pub normalization: Normalization,
@@ -108,6 +117,7 @@ impl Default for MultiSample {
     fn default() -> Self {
         Self {
             method: Method::default(),
+            tune: true,
             n_samples_per_decision: 3,
             kernel: Kernel::default(),
             c: 1.0,
@@ -154,7 +164,7 @@ impl MultiSample {
     }
 
     /// What the machines' outputs stand for.
-    fn outputs(&self, classes: usize) -> Outputs {
+    pub(super) fn outputs(&self, classes: usize) -> Outputs {
         if classes > 2 && self.multiclass == Multiclass::OneVsRest { Outputs::Classes } else { Outputs::Pairs }
     }
 
@@ -203,7 +213,10 @@ impl MultiSample {
         let kept: Vec<usize> = rows.iter().copied().filter(|row| place.contains_key(row)).collect();
         let codes: Vec<u32> = kept.iter().map(|row| place[row]).collect();
         // The size asked for is that of the whole table: a part of it gets its share.
-        let columns = self.n_extended.map(|n| (n as f64 * kept.len() as f64 / training.rows.len() as f64).round().max(1.0) as usize);
+        let columns = match self.n_extended {
+            Some(n) => Some((n as f64 * kept.len() as f64 / training.rows.len() as f64).round().max(1.0) as usize),
+            None => Some(k.saturating_mul(kept.len()).min(MOST_UNASKED)),
+        };
         let count = Tuples::count(&codes, training.factors.len(), k, columns);
         let orders = if self.symmetric { 1 } else { crate::kernel::permanent::factorial(k) as usize };
         let needed = count.saturating_mul(orders).saturating_mul(TUPLE_BYTES + k * size_of::<u32>());
@@ -227,6 +240,17 @@ impl MultiSample {
             Some(groups) => split::group_k_fold(groups, folds, seed),
             None => split::stratified_k_fold(data.expect_classes()?, folds, seed),
         }
+    }
+
+    /// The kernel of single samples behind a direct machine for sets of `k`, all parameters numbers.
+    ///
+    /// A rule for gamma is that of the concatenated samples, which have `k` times the columns.
+    pub(super) fn set_kernel(&self, x: &Matrix<'_>, weights: Option<&[f64]>, k: usize) -> Result<Kernel> {
+        let kernel = self.kernel.resolve(x, weights)?;
+        Ok(match (self.kernel.gamma(), kernel.gamma().and_then(Gamma::value)) {
+            (Some(Gamma::Rule(_)), Some(gamma)) => kernel.with_gamma(gamma / k as f64),
+            _ => kernel,
+        })
     }
 
     /// The sizes that get a direct machine.
@@ -255,13 +279,12 @@ impl MultiSample {
         let start = Instant::now();
         self.validate()?;
         let training = self.training(data)?;
-        let (single, separation) = self.fit_single(data, &training, context)?;
+        let plan = self.plan(data, given.is_some(), context)?;
+        let (single, separation) = plan.single.fit_single(data, &training, context)?;
         let mut report = single.report;
         let mut machines = Vec::new();
-        let sizes = self.sizes();
+        let sizes = plan.direct.sizes();
         if !sizes.is_empty() {
-            let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
-            let base = BaseKernel::new(&kernel, self.normalization, self.symmetric, &data.x, context)?;
             let ranks = ranks(&data.x);
             report = FitReport { stop: single.report.stop, ..FitReport::default() };
             for k in sizes {
@@ -275,11 +298,10 @@ impl MultiSample {
                     }
                     _ => self.tuples(&training, &training.rows, k, &ranks, self.seed, context)?,
                 };
-                let fit = direct::solve(self, &base, &tuples, &training.factors, &training.weights, context)?;
-                report.include(&fit.report);
-                let mut machine = fit.machine(&base, &kernel, &data.x, &tuples)?;
+                let (mut machine, fitted) = plan.direct.fit_machine(data, &training, &tuples, context)?;
+                report.include(&fitted);
                 if self.calibrate && !stopped(&report) {
-                    machine.calibration = Some(self.calibrate_direct(&base, data, &training, k, &ranks, context)?);
+                    machine.calibration = Some(plan.direct.calibrate_direct(data, &training, k, &ranks, context)?);
                 }
                 machines.push(machine);
             }
@@ -289,17 +311,49 @@ impl MultiSample {
         let offsets: Vec<&[f64]> =
             [&single.machine.intercepts[..]].into_iter().chain(machines.iter().map(|machine| &machine.intercepts[..])).collect();
         let report = report.finish(start, training.rows.len(), &weights, &offsets)?;
+        // Tuples that were given are for a direct machine.
+        let method = if given.is_some() && self.method == Method::Auto { Method::Direct } else { self.method };
         Ok(MultiSampleModel {
-            parameters: self.clone(),
+            parameters: Self { method, ..self.clone() },
             classes: data.expect_classes()?.names().to_vec(),
             priors: training.priors,
             rates: training.rates,
             single: Box::new(single),
             separation,
             machines,
+            chosen: plan.chosen,
             feature_names: data.feature_names.clone(),
             report,
         })
+    }
+
+    /// A direct machine on these tuples. Only the rows that are in tuples take part: of a large table that may be few.
+    fn fit_machine(
+        &self,
+        data: &Dataset<'_>,
+        training: &Training,
+        tuples: &Tuples,
+        context: &Context<'_>,
+    ) -> Result<(SetMachine, FitReport)> {
+        let kernel = self.set_kernel(&data.x, data.weights.as_deref(), tuples.k)?;
+        let fit_on = |x: &Matrix<'_>, tuples: &Tuples, weights: &[f64]| -> Result<(SetMachine, FitReport)> {
+            let base = BaseKernel::new(&kernel, self.normalization, self.symmetric, x, context)?;
+            let fit = direct::solve(self, &base, tuples, &training.factors, weights, context)?;
+            Ok((fit.machine(&base, &kernel, x, tuples)?, fit.report))
+        };
+        let mut used = vec![false; data.len()];
+        tuples.members.iter().for_each(|&row| used[row as usize] = true);
+        let rows: Vec<usize> = (0..data.len()).filter(|&row| used[row]).collect();
+        if rows.len() == data.len() || kernel == Kernel::Precomputed {
+            return fit_on(&data.x, tuples, &training.weights);
+        }
+        let mut places = vec![0u32; data.len()];
+        rows.iter().enumerate().for_each(|(place, &row)| places[row] = place as u32);
+        let moved = Tuples { members: tuples.members.iter().map(|&row| places[row as usize]).collect(), ..tuples.clone() };
+        let weights: Vec<f64> = rows.iter().map(|&row| training.weights[row]).collect();
+        let (mut machine, report) = fit_on(&data.x.select(&rows), &moved, &weights)?;
+        machine.support.iter_mut().for_each(|row| *row = rows[*row]);
+        Ok((machine, report))
     }
 
     /// The machine of single samples with its sigmoids, and how far its held-out evidence tells classes apart per sample.
@@ -344,13 +398,14 @@ impl MultiSample {
     /// Sigmoids of a direct machine: folds over the original rows, tuples inside the training rows and inside the held-out rows.
     pub(super) fn calibrate_direct(
         &self,
-        base: &BaseKernel<'_>,
         data: &Dataset<'_>,
         training: &Training,
         k: usize,
         ranks: &[u32],
         context: &Context<'_>,
     ) -> Result<Calibration> {
+        let kernel = self.set_kernel(&data.x, data.weights.as_deref(), k)?;
+        let base = &BaseKernel::new(&kernel, self.normalization, self.symmetric, &data.x, context)?;
         let names = data.expect_classes()?.names().to_vec();
         let outputs = self.outputs(names.len());
         let (mut values, mut codes) = (Vec::new(), Vec::new());
@@ -395,7 +450,7 @@ fn separation(single: &SvcModel, values: &[f64], outputs: usize, training: &Trai
         if raw.iter().any(|value| value.is_nan()) {
             continue;
         }
-        let (scores, c) = (super::model::sample_scores(single, raw), code as usize);
+        let (scores, c) = (sample_scores(single, raw), code as usize);
         counts[c] += training.weights[row];
         for d in 0..classes {
             let ratio = scores[c] - scores[d] - (training.rates[c].ln() - training.rates[d].ln());
@@ -412,7 +467,7 @@ fn stopped(report: &FitReport) -> bool {
 impl MultiSampleModel {
     /// Fits the probabilities of direct machines that have none; `data` is the table the model learnt from.
     pub fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
-        let learner = self.parameters.clone();
+        let learner = self.direct_learner();
         if data.expect_classes()?.names() != self.classes {
             return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
         }
@@ -420,11 +475,9 @@ impl MultiSampleModel {
             return Ok(());
         }
         let training = learner.training(data)?;
-        let kernel = learner.kernel.resolve(&data.x, data.weights.as_deref())?;
-        let base = BaseKernel::new(&kernel, learner.normalization, learner.symmetric, &data.x, context)?;
         let ranks = ranks(&data.x);
         for machine in self.machines.iter_mut().filter(|machine: &&mut SetMachine| machine.calibration.is_none()) {
-            machine.calibration = Some(learner.calibrate_direct(&base, data, &training, machine.size, &ranks, context)?);
+            machine.calibration = Some(learner.calibrate_direct(data, &training, machine.size, &ranks, context)?);
         }
         Ok(())
     }
@@ -449,7 +502,10 @@ impl Learner for MultiSample {
             let allowed = format!("at most {MOST_ORDERED} where the kernel is not symmetric");
             return Err(check::complaint(OWNER, "n_samples_per_decision", allowed, self.n_samples_per_decision));
         }
-        if self.normalization == Normalization::Cosine && self.kernel == Kernel::Precomputed && self.method == Method::Direct {
+        if self.normalization == Normalization::Cosine
+            && self.kernel == Kernel::Precomputed
+            && matches!(self.method, Method::Direct | Method::Auto)
+        {
             return Err(check::complaint(
                 OWNER,
                 "normalization",

@@ -40,7 +40,8 @@
 //! use boulevard::data::generate;
 //!
 //! let (train, test) = (generate::two_gaussians(120, 0, 2, 1.5), generate::two_gaussians(3000, 1, 2, 1.5));
-//! let model = MultiSample { n_samples_per_decision: 3, kernel: Kernel::rbf(0.1), ..Default::default() }.fit(&train)?;
+//! let model = MultiSample { n_samples_per_decision: 3, ..Default::default() }.fit(&train)?;
+//! assert!(model.chosen.is_some()); // which method, C and width, and why
 //!
 //! // Three samples of one class at a time.
 //! let (sets, truth) = Sets::of_classes(test.expect_classes()?, 3);
@@ -60,21 +61,25 @@
 //! **Reference.** R. Santiago-Mozos, F. Perez-Cruz and A. Artes-Rodriguez, Extended Input Space Support Vector Machine, IEEE Transactions on
 //! Neural Networks, 2011. <https://doi.org/10.1109/TNN.2010.2090668>
 
+mod choose;
 mod consensus;
 mod curve;
 mod describe;
 mod direct;
 mod learner;
 mod model;
+mod pictures;
 mod search;
 mod source;
 mod tuples;
 
+pub use choose::{SetChoice, SetTrial};
 pub use consensus::{Consensus, Sequential, Standing, majority, softmax};
 pub use curve::{CurvePoint, samples_until};
 pub use direct::SetMachine;
 pub use learner::{Method, MultiSample, OtherSizes};
 pub use model::MultiSampleModel;
+pub use pictures::curve_picture;
 pub use search::{FoldTuples, SetPoint, SetSearch, best_point};
 pub use tuples::Tuples;
 

@@ -2,16 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
+use super::choose::SetChoice;
 use super::consensus::{Consensus, Sequential, expected_samples, majority, softmax};
 use super::describe;
 use super::direct::SetMachine;
 use super::learner::{Method, MultiSample};
+use super::pictures;
 use crate::data::{Categories, Dataset, Matrix, Sets};
 use crate::error::Result;
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::{
-    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Rows, SvcModel, argmax, consistent, couple, details,
-    pairs,
+    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, ROWS_AT_ONCE, Rows, Sigmoid, SvcModel, argmax,
+    consistent, couple, details, pairs,
 };
 
 /// A fitted classifier of sets.
@@ -31,6 +34,8 @@ pub struct MultiSampleModel {
     pub separation: Vec<f64>,
     /// Direct machines, one per size of sets.
     pub machines: Vec<SetMachine>,
+    /// What was chosen by held-out sets, where that was left open.
+    pub chosen: Option<SetChoice>,
     /// Feature names, where the training table had them.
     pub feature_names: Option<Vec<String>>,
     /// How the fit went.
@@ -39,8 +44,12 @@ pub struct MultiSampleModel {
 
 /// Scores of one sample, log posteriors up to a shift, from the machine's outputs.
 pub(super) fn sample_scores(single: &SvcModel, raw: &[f64]) -> Vec<f64> {
-    let classes = single.classes.len();
     let sigmoids = &single.calibration.as_ref().expect("fitted with sigmoids").sigmoids;
+    scores_of(sigmoids, raw, single.classes.len(), single.machine.layout != Layout::Full)
+}
+
+/// The same from sigmoids, of outputs that stand for pairs of classes or for classes.
+pub(super) fn scores_of(sigmoids: &[Sigmoid], raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
     if classes == 2 {
         // log p(first) - log p(second), without forming either
         return vec![-(sigmoids[0].a * raw[0] + sigmoids[0].b), 0.0];
@@ -50,7 +59,7 @@ pub(super) fn sample_scores(single: &SvcModel, raw: &[f64]) -> Vec<f64> {
         let value = if raw[output].is_finite() { sigmoids[output].probability(raw[output]) } else { 0.0 };
         value.clamp(LEAST, 1.0 - LEAST)
     };
-    if single.machine.layout != Layout::Full {
+    if pairwise {
         let mut r = vec![0.0; classes * classes];
         for (output, (i, j)) in pairs(classes).into_iter().enumerate() {
             r[i * classes + j] = probability(output);
@@ -68,6 +77,24 @@ struct Judgement {
 }
 
 impl MultiSampleModel {
+    /// How decisions are made: as asked for, or as chosen.
+    pub fn method(&self) -> Method {
+        match (self.parameters.method, &self.chosen) {
+            (Method::Auto, Some(chosen)) => chosen.method,
+            // Nothing could be held out.
+            (Method::Auto, None) => Method::Consensus,
+            (given, _) => given,
+        }
+    }
+
+    /// What its direct machines were fitted with.
+    pub(super) fn direct_learner(&self) -> MultiSample {
+        match (self.parameters.method, &self.chosen) {
+            (Method::Auto, Some(chosen)) => chosen.direct_learner(&self.parameters),
+            _ => self.parameters.clone(),
+        }
+    }
+
     /// The direct machine for sets of this size.
     pub fn machine(&self, size: usize) -> Option<&SetMachine> {
         self.machines.iter().find(|machine| machine.size == size)
@@ -81,7 +108,7 @@ impl MultiSampleModel {
 
     /// The direct machine that would judge sets of this size but has no probabilities.
     fn uncalibrated(&self, size: usize) -> Option<&SetMachine> {
-        let direct = self.parameters.method == Method::Direct;
+        let direct = self.method() == Method::Direct;
         self.machine(size).filter(|machine| direct && machine.calibration.is_none())
     }
 
@@ -130,7 +157,7 @@ impl MultiSampleModel {
             probabilities: vec![0.0; if probabilities { sets.len() * classes } else { 0 }],
         };
         let mut left: Vec<usize> = (0..sets.len()).collect();
-        if self.parameters.method == Method::Direct {
+        if self.method() == Method::Direct {
             for machine in &self.machines {
                 let chosen: Vec<usize> = left.iter().copied().filter(|&set| sets.size(set) == machine.size).collect();
                 if !chosen.is_empty() {
@@ -172,6 +199,27 @@ impl MultiSampleModel {
         Ok(())
     }
 
+    /// Scores and decision values of single samples. Outputs of pairs of classes, of which there may be hundreds, are held for some rows
+    /// at a time.
+    fn judged_samples(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+        let outputs = self.single.machine.outputs();
+        let (mut scores, mut values) = (Vec::new(), Vec::new());
+        let mut add = |x: &Matrix<'_>| -> Result<()> {
+            let judged = self.single.class_decisions(x, context)?;
+            scores.extend(judged.outputs().chunks_exact(outputs).flat_map(|raw| sample_scores(&self.single, raw)));
+            values.extend(judged.values);
+            Ok(())
+        };
+        if x.rows() <= ROWS_AT_ONCE {
+            add(x)?;
+        } else {
+            for first in (0..x.rows()).step_by(ROWS_AT_ONCE) {
+                add(&x.select(&(first..(first + ROWS_AT_ONCE).min(x.rows())).collect::<Vec<_>>()))?;
+            }
+        }
+        Ok((scores, values))
+    }
+
     /// Consensus, or votes where that is the method.
     fn judge_by_samples(
         &self,
@@ -183,13 +231,11 @@ impl MultiSampleModel {
         context: &Context<'_>,
     ) -> Result<()> {
         let (classes, width) = (self.classes.len(), self.width());
-        let judged = self.single.class_decisions(x, context)?;
-        let outputs = self.single.machine.outputs();
-        let scores: Vec<f64> = judged.outputs().chunks_exact(outputs).flat_map(|raw| sample_scores(&self.single, raw)).collect();
+        let (scores, values) = self.judged_samples(x, context)?;
         let consensus = self.consensus()?;
-        let vote = self.parameters.method == Method::Vote;
+        let vote = self.method() == Method::Vote;
         let samples = if vote {
-            let decisions = judged.values;
+            let decisions = values;
             let codes = self.single.codes(&decisions);
             // Two classes: the one value speaks for the second, its negative for the first.
             let values: Vec<f64> = if classes == 2 { decisions.iter().flat_map(|&f| [-f, f]).collect() } else { decisions };
@@ -239,12 +285,12 @@ impl MultiSampleModel {
         let mut result = Vec::new();
         for set in 0..sets.len() {
             let (rows, k) = (sets.rows(set), sets.size(set));
-            if self.parameters.method == Method::Direct && self.machine(k).is_some() {
+            if self.method() == Method::Direct && self.machine(k).is_some() {
                 result.extend(self.pulls(x, rows, context)?);
                 continue;
             }
             for &row in rows {
-                let each: Vec<f64> = match self.parameters.method {
+                let each: Vec<f64> = match self.method() {
                     Method::Vote => (0..classes).map(|class| f64::from(u8::from(codes[row as usize] as usize == class))).collect(),
                     _ => {
                         let of_row = &scores[row as usize * classes..(row as usize + 1) * classes];
@@ -356,8 +402,17 @@ impl Model for MultiSampleModel {
         describe::facts(self)
     }
 
+    fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+        pictures::pictures(self, data, context)
+    }
+
     fn details(&self) -> Map<String, Value> {
-        details([("kernel", json!(self.single.machine.kernel)), ("classes", json!(self.classes))])
+        details([
+            ("kernel", json!(self.single.machine.kernel)),
+            ("classes", json!(self.classes)),
+            ("decides_by", json!(self.method())),
+            ("chosen", json!(self.chosen)),
+        ])
     }
 
     fn kernel_machines(&self) -> Vec<&KernelMachine> {

@@ -69,7 +69,7 @@ impl MultiSample {
         self.fold_tuples_in(data, folds, seed, &Context::default())
     }
 
-    fn fold_tuples_in(&self, data: &Dataset<'_>, folds: usize, seed: u64, context: &Context<'_>) -> Result<Vec<FoldTuples>> {
+    pub(super) fn fold_tuples_in(&self, data: &Dataset<'_>, folds: usize, seed: u64, context: &Context<'_>) -> Result<Vec<FoldTuples>> {
         let training = self.training(data)?;
         let (ranks, k, classes) = (ranks(&data.x), self.n_samples_per_decision, training.factors.len());
         let codes = data.expect_classes()?.codes();
@@ -86,7 +86,8 @@ impl MultiSample {
         tuples.collect()
     }
 
-    /// Errors of all points of the grid, gamma outside, C inside; see [`best_point`].
+    /// Errors of all points of the grid, gamma outside, C inside; see [`best_point`]. Points are judged by the learner's method, by direct
+    /// machines where that is left open.
     pub fn search(&self, data: &Dataset<'_>, search: &SetSearch, context: &Context<'_>) -> Result<Vec<SetPoint>> {
         self.validate()?;
         check::at_least("SetSearch", "folds", search.folds, 2)?;
@@ -122,16 +123,16 @@ impl MultiSample {
     }
 
     /// Errors of one fold for every C.
-    fn fold_errors(&self, data: &Dataset<'_>, fold: &FoldTuples, cs: &[f64], context: &Context<'_>) -> Result<Vec<f64>> {
+    pub(super) fn fold_errors(&self, data: &Dataset<'_>, fold: &FoldTuples, cs: &[f64], context: &Context<'_>) -> Result<Vec<f64>> {
         let share = |codes: &[u32]| {
             let wrong = codes.iter().zip(&fold.test.codes).filter(|(a, b)| a != b).count();
             wrong as f64 / codes.len().max(1) as f64
         };
-        if self.method != Method::Direct {
+        if matches!(self.method, Method::Consensus | Method::Vote) {
             return cs.iter().map(|&c| Ok(share(&self.judged_by_samples(data, fold, c, context)?))).collect();
         }
         let training = self.training(data)?;
-        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
+        let kernel = self.set_kernel(&data.x, data.weights.as_deref(), fold.train.k)?;
         let base = BaseKernel::new(&kernel, self.normalization, self.symmetric, &data.x, context)?;
         let fits = direct::solve_path(self, &base, &fold.train, &training.factors, &training.weights, cs, context)?;
         let judge = base.judge_block(&fold.train, &fold.test)?;

@@ -11,8 +11,9 @@ use crate::observe::Context;
 use crate::simd::Real;
 use crate::solver::{KernelSource, SMALL};
 
-/// The base matrix is kept if both precisions of it take at most this, or half of the memory allowed.
-const MOST_BYTES: usize = 2 << 30;
+/// The base matrix is kept in both precisions, or else in single precision alone, or else not at all: as takes at most this, or half of
+/// the memory allowed.
+const MOST_BYTES: usize = 512 << 20;
 
 /// Products that a whole matrix of tuples may take at once; larger ones are made row by row as the solver asks.
 const MOST_AT_ONCE: usize = 1 << 31;
@@ -25,6 +26,8 @@ pub(super) struct BaseKernel<'a> {
     x: &'a Matrix<'a>,
     context: Context<'a>,
     double_gram: Option<Arc<BaseGram<f64>>>,
+    /// Whether there is room for the matrix in single precision.
+    keeps_single: bool,
     single_gram: OnceLock<Arc<BaseGram<f32>>>,
     double_rows: OnceLock<Arc<dyn KernelRows<f64> + 'a>>,
     single_rows: OnceLock<Arc<dyn KernelRows<f32> + 'a>>,
@@ -44,8 +47,10 @@ impl<'a> BaseKernel<'a> {
     ) -> Result<Self> {
         let (rule, base) = permanent::rule(kernel, normalization);
         let rule = if symmetric { rule } else { rule.ordered() };
-        let bytes = x.rows().saturating_mul(x.rows()).saturating_mul(size_of::<f64>() + size_of::<f32>());
-        let keep = bytes <= context.memory.map_or(MOST_BYTES, |memory| MOST_BYTES.min(memory / 2));
+        let most = context.memory.map_or(MOST_BYTES, |memory| MOST_BYTES.min(memory / 2));
+        let pairs = x.rows().saturating_mul(x.rows());
+        let keep = pairs.saturating_mul(size_of::<f64>() + size_of::<f32>()) <= most;
+        let keeps_single = keep || pairs.saturating_mul(size_of::<f32>()) <= most;
         let rows = kernel::rows::<f64>(&base, x, context)?;
         let largest = kernel::diagonal(&base, x)?.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
         let accuracy = rows.accuracy();
@@ -63,6 +68,7 @@ impl<'a> BaseKernel<'a> {
             x,
             context: *context,
             double_gram,
+            keeps_single,
             single_gram: OnceLock::new(),
             double_rows,
             single_rows: OnceLock::new(),
@@ -89,6 +95,14 @@ impl<'a> BaseKernel<'a> {
     fn single_base(&self) -> Result<Base<'a, f32>> {
         if let Some(gram) = &self.double_gram {
             return Ok(Base::Gram(Arc::clone(self.single_gram.get_or_init(|| Arc::new(gram.single(self.context.isa))))));
+        }
+        if let Some(gram) = self.single_gram.get() {
+            return Ok(Base::Gram(Arc::clone(gram)));
+        }
+        if self.keeps_single {
+            let rows = kernel::rows::<f32>(&self.kernel, self.x, &self.context)?;
+            let gram = Arc::new(BaseGram::new(&*rows, &self.context)?);
+            return Ok(Base::Gram(Arc::clone(self.single_gram.get_or_init(|| gram))));
         }
         if self.single_rows.get().is_none() {
             let _ = self.single_rows.set(Arc::from(kernel::rows::<f32>(&self.kernel, self.x, &self.context)?));
@@ -190,6 +204,7 @@ impl KernelSource for TupleKernel<'_, '_> {
             // A matrix that was computed in double precision is only rounded.
             let accuracy = match (&self.base.double_gram, self.base.single_base()?) {
                 (None, Base::Rows(rows)) => rows.accuracy(),
+                (None, Base::Gram(_)) => kernel::rows::<f32>(&self.base.kernel, self.base.x, &self.base.context)?.accuracy(),
                 _ => self.base.accuracy + f32::ROUNDING * self.base.largest,
             };
             let _ = self.single.set(self.rows(self.base.single_base()?, accuracy));
@@ -217,7 +232,12 @@ impl KernelSource for TupleKernel<'_, '_> {
 
     fn table_bytes(&self) -> usize {
         let n = self.base.x.rows();
-        let gram = if self.base.double_gram.is_some() { n.saturating_mul(n).saturating_mul(12) } else { 0 };
+        let bytes = match (self.base.double_gram.is_some(), self.base.keeps_single) {
+            (true, _) => 12,
+            (false, true) => 4,
+            _ => 0,
+        };
+        let gram = n.saturating_mul(n).saturating_mul(bytes);
         gram.saturating_add(16 * self.members.len())
     }
 }

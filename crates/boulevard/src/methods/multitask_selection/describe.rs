@@ -10,8 +10,20 @@ pub(super) fn facts(model: &MultiTaskSelectionModel) -> Vec<Fact> {
     let settings = &model.parameters;
     let kind = if model.outputs.classify() { "classifier" } else { "regressor" };
     let what = if model.kernels.is_empty() { "features" } else { "kernels" };
-    let rho = settings.ln_rho.map_or_else(|| format!("rho = {}", g(settings.rho)), |ln_rho| format!("ln rho = {}", g(ln_rho)));
-    let mut facts = vec![("kind", format!("{kind} that selects {what}, {rho}, c = {}", g(settings.c)))];
+    let chosen = model.choice.as_ref();
+    let rho = match (settings.ln_rho, settings.rho, chosen) {
+        (Some(ln_rho), ..) => format!("ln rho = {}", g(ln_rho)),
+        (None, Some(rho), _) => format!("rho = {}", g(rho)),
+        (None, None, Some(choice)) => format!("rho = {} (auto)", general(choice.ln_rho.exp(), 3)),
+        (None, None, None) => "rho = auto".to_owned(),
+    };
+    let c = match (settings.c, chosen) {
+        (Some(c), _) => g(c),
+        (None, Some(choice)) => format!("{} (auto)", g(choice.c)),
+        (None, None) => "auto".to_owned(),
+    };
+    let mut facts = vec![("kind", format!("{kind} that selects {what}, {rho}, c = {c}"))];
+    facts.extend(chosen.map(|choice| ("chosen", choice.reason.clone())));
     let names: Vec<String> = (0..model.tasks()).map(|task| model.outputs.name(task)).collect();
     let sharing = match (model.tasks(), settings.share) {
         (1, _) => "",
@@ -23,6 +35,16 @@ pub(super) fn facts(model: &MultiTaskSelectionModel) -> Vec<Fact> {
     facts.push(("largest switches", shown.join(", ")));
     if model.kernels.is_empty() {
         let carrying = model.carrying();
+        if let Some(kept) = chosen.and_then(|choice| choice.kept.as_ref()) {
+            let shown: Vec<String> = kept
+                .iter()
+                .map(|&j| match chosen.and_then(|choice| choice.frequencies.get(j)) {
+                    Some(share) => format!("{} ({:.0} %)", model.group_name(j), 100.0 * share),
+                    None => model.group_name(j),
+                })
+                .collect();
+            facts.push(("kept", format!("{} of {} (share of the folds that keep each): {}", kept.len(), model.features, listed(&shown))));
+        }
         facts.push(("sparsity", format!("{carrying} of {} features carry 99 % of the squared weight", model.features)));
     }
     let bias = match settings.bias {

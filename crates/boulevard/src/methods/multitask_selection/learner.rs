@@ -4,16 +4,18 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::automatic::{PLAIN_C, SelectionChoice, largest, sizes};
 use super::model::MultiTaskSelectionModel;
 use super::problem::prior::{Margin, MarginPrior};
 use super::problem::switch::Switch;
 use super::problem::tasks::TaskSet;
 use super::problem::training::Training;
 use super::problem::{Certificate, Problem, Task};
+use super::scaling::Scaling;
 use super::solvers::{Limits, Route, Solution, solve};
 use crate::check;
 use crate::data::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
@@ -22,6 +24,9 @@ use crate::svm::{FitReport, Learner, worse};
 const OWNER: &str = "MultiTaskSelection";
 /// Below this `ln rho` the switches of features without energy are no longer normal numbers.
 pub(super) const LEAST_LN_RHO: f64 = -700.0;
+/// Values in all tables and tasks up to which automatic fits are solved to rounding, and the gap that stands for it.
+const SMALL: usize = 200_000;
+const TIGHT: f64 = 1e-10;
 /// Steps where no limit was given.
 const STEPS: u64 = 1000;
 
@@ -48,6 +53,32 @@ pub enum BiasPrior {
     Flat,
 }
 
+/// Which features the model keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// Where c or rho is chosen automatically: a set chosen on held-out rows, fitted again. Otherwise all.
+    #[default]
+    Auto,
+    /// All of them.
+    All,
+    /// This many, those with the largest weights, fitted again.
+    Exactly(usize),
+}
+
+/// From what users write: a number, `all` or `auto`.
+impl std::str::FromStr for Keep {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "all" => Ok(Self::All),
+            number => number.parse().map(Self::Exactly).map_err(|_| Error::data("expected a number, `all` or `auto`")),
+        }
+    }
+}
+
 /// Parameters of multi-task feature and kernel selection. Whether it classifies or predicts numbers follows from the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -58,12 +89,17 @@ pub struct MultiTaskSelection {
     pub kernels: Vec<Kernel>,
     /// Whether kernels are brought to `k(x, x) = 1`.
     pub normalize_kernels: bool,
-    /// Prior probability that a feature (or kernel) is on, above 0 and at most 1. At 1 there is no selection.
-    pub rho: f64,
+    /// Prior probability that a feature (or kernel) is on, above 0 and at most 1. At 1 there is no selection. None: one in as many as
+    /// there are features, 0.01 for kernels.
+    pub rho: Option<f64>,
     /// Its logarithm, down to -700; wins over `rho`.
     pub ln_rho: Option<f64>,
-    /// Decay of the margin prior: multipliers stay below it. Classification needs more than 1.
-    pub c: f64,
+    /// Decay of the margin prior: multipliers stay below it. Classification needs more than 1. None: chosen on held-out rows.
+    pub c: Option<f64>,
+    /// Whether columns and targets are standardized inside; the model is about the data as they came. None: where c or rho is chosen.
+    pub standardize: Option<bool>,
+    /// Which features the model keeps.
+    pub keep: Keep,
     /// The prior of every task's bias.
     pub bias: BiasPrior,
     /// Variance of a Gaussian bias.
@@ -92,9 +128,11 @@ impl Default for MultiTaskSelection {
             select: Select::Features,
             kernels: Vec::new(),
             normalize_kernels: true,
-            rho: 0.01,
+            rho: None,
             ln_rho: None,
-            c: 3.0,
+            c: None,
+            standardize: None,
+            keep: Keep::Auto,
             bias: BiasPrior::Gaussian,
             bias_variance: 1.0,
             share: true,
@@ -110,23 +148,95 @@ impl Default for MultiTaskSelection {
 }
 
 impl MultiTaskSelection {
-    /// `ln rho`, from whichever parameter gives it.
-    pub fn ln_prior(&self) -> f64 {
-        self.ln_rho.unwrap_or_else(|| self.rho.ln())
-    }
-
     /// Learns from tasks.
     pub fn fit_tasks(&self, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<MultiTaskSelectionModel> {
         let start = Instant::now();
         self.validate()?;
-        let training = Training::new(self, tasks, context)?;
-        let solved = self.solve(&training, self.ln_prior(), self.c, None, context);
-        let mut model = self.model(&training, solved, start)?;
+        tasks.check()?;
+        if let Keep::Exactly(count) = self.keep
+            && count > tasks.features()
+        {
+            return Err(check::complaint(OWNER, "keep", format!("at most the {} features there are", tasks.features()), count));
+        }
+        if let Some(rows) = tasks.counting() {
+            // A row that counts nothing takes no part; it keeps its place among the coefficients.
+            let mut model = self.fit_tasks(&tasks.select(&rows), context)?;
+            for (target, coefficients) in tasks.targets.iter().zip(&mut model.coefficients) {
+                let mut all = vec![0.0; target.y.len()];
+                rows[target.table].iter().zip(&*coefficients).for_each(|(&row, &value)| all[row] = value);
+                *coefficients = all;
+            }
+            let shared = tasks.tables.len() == 1;
+            for (place, machine) in model.machines.iter_mut().enumerate() {
+                let rows = &rows[if shared { 0 } else { place }];
+                machine.support.iter_mut().for_each(|row| *row = rows[*row]);
+            }
+            return Ok(model);
+        }
+        let mut model = self.fit_scaled(tasks, start, context)?;
         if self.calibrate && tasks.outputs.classify() && model.report.stop != StopReason::Interrupted {
             model.calibrate(tasks, context)?;
             model.report.seconds = start.elapsed().as_secs_f64();
         }
         Ok(model)
+    }
+
+    /// The model of rows that all count: scaled, chosen, solved, cut to its set, and scaled back.
+    fn fit_scaled(&self, tasks: &TaskSet<'_>, start: Instant, context: &Context<'_>) -> Result<MultiTaskSelectionModel> {
+        let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select)?) } else { None };
+        let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
+        let tasks = scaled.as_ref().unwrap_or(tasks);
+        let (mut choice, stop) = self.settle(tasks, context)?;
+        // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.
+        let small = tasks.rows().saturating_mul(tasks.features()).saturating_mul(tasks.targets.len()) < SMALL;
+        let tolerance = if small && self.standardizes() { self.tolerance.min(TIGHT) } else { self.tolerance };
+        let settled = Self { c: Some(choice.c), ln_rho: Some(choice.ln_rho), tolerance, ..self.clone() };
+        let training = Training::new(&settled, tasks, context)?;
+        let solved = settled.solve(&training, choice.ln_rho, choice.c, None, context);
+        let mut model = settled.model(&training, solved, start)?;
+        model.report.stop = self.judged(&model.report).worst(stop);
+        let count = if let Keep::Exactly(count) = self.keep { Some(count) } else { choice.kept.as_ref().map(Vec::len) };
+        if let (Some(count), Some(ln_rho), Select::Features) = (count, choice.refit_ln_rho, self.select) {
+            let set = largest(&sizes(&model.weights, tasks.features()), count);
+            let part = tasks.columns(&set)?;
+            let training = Training::new(&settled, &part, context)?;
+            let solved = settled.solve(&training, ln_rho, choice.c, None, context);
+            let refit = settled.model(&training, solved, start)?;
+            model.weights.fill(0.0);
+            for task in 0..model.tasks() {
+                for (place, &j) in set.iter().enumerate() {
+                    model.weights[task * tasks.features() + j] = refit.weights[task * set.len() + place];
+                }
+            }
+            model.intercepts = refit.intercepts;
+            model.report.stop = model.report.stop.worst(self.judged(&refit.report));
+            choice.refit_gap = Some(refit.report.gap);
+            choice.kept = Some(set);
+        }
+        if let Some(scaling) = &scaling {
+            scaling.restore(&mut model);
+        }
+        model.parameters = self.clone();
+        model.choice = Some(choice);
+        model.report.seconds = start.elapsed().as_secs_f64();
+        Ok(model)
+    }
+
+    /// Why a fit stopped, by the tolerance that was asked for and not by a tighter one.
+    fn judged(&self, report: &FitReport) -> StopReason {
+        if report.gap <= self.tolerance { StopReason::Converged } else { report.stop }
+    }
+
+    /// The parameters with what a model's fit chose in the place of what was open: for fits that repeat it on other rows.
+    pub(super) fn settled_by(&self, choice: Option<&SelectionChoice>) -> Self {
+        let Some(choice) = choice else { return self.clone() };
+        Self {
+            c: Some(choice.c),
+            ln_rho: Some(choice.ln_rho),
+            standardize: Some(choice.standardized),
+            keep: choice.kept.as_ref().map_or(Keep::All, |kept| Keep::Exactly(kept.len())),
+            ..self.clone()
+        }
     }
 
     /// Learns for several prior probabilities of a feature being on, each fit starting from its neighbor's. Models come in the order of
@@ -136,7 +246,16 @@ impl MultiTaskSelection {
         for &ln_rho in ln_rhos {
             check_ln_rho(ln_rho)?;
         }
-        let training = Training::new(self, tasks, context)?;
+        tasks.check()?;
+        let reduced = tasks.counting().map(|rows| tasks.select(&rows));
+        let tasks = reduced.as_ref().unwrap_or(tasks);
+        let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select)?) } else { None };
+        let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
+        let tasks = scaled.as_ref().unwrap_or(tasks);
+        // The whole path has one c: the one that the fit itself would choose.
+        let c = self.c.map_or_else(|| self.settle(tasks, context).map(|(choice, _)| choice.c), Ok)?;
+        let settled = Self { c: Some(c), ..self.clone() };
+        let training = Training::new(&settled, tasks, context)?;
         let mut models: Vec<Option<MultiTaskSelectionModel>> = vec![None; ln_rhos.len()];
         let mut last: Option<Vec<Certificate>> = None;
         for (done, place) in rising(ln_rhos).into_iter().enumerate() {
@@ -144,10 +263,14 @@ impl MultiTaskSelection {
             if let Some(StopReason::Interrupted) = context.step("path", done, ln_rhos.len()) {
                 break;
             }
-            let learner = Self { ln_rho: Some(ln_rhos[place]), calibrate: false, ..self.clone() };
-            let solved = learner.solve(&training, ln_rhos[place], self.c, last.as_deref(), context);
+            let learner = Self { ln_rho: Some(ln_rhos[place]), calibrate: false, ..settled.clone() };
+            let solved = learner.solve(&training, ln_rhos[place], c, last.as_deref(), context);
             last = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
-            models[place] = Some(learner.model(&training, solved, start)?);
+            let mut model = learner.model(&training, solved, start)?;
+            if let Some(scaling) = &scaling {
+                scaling.restore(&mut model);
+            }
+            models[place] = Some(model);
         }
         Ok(models.into_iter().flatten().collect())
     }
@@ -182,7 +305,7 @@ impl MultiTaskSelection {
         let inner = context.with_threads(1);
         parallel::map(context.threads, training.units.len(), |m| {
             let unit = &training.units[m];
-            let own = [Task { table: 0, y: unit.y.clone() }];
+            let own = [Task { table: 0, y: unit.y.clone(), weights: unit.weights.clone() }];
             run(&own, std::slice::from_ref(&training.tables[unit.table]), start.map(|all| &all[m]), &inner)
         })
     }
@@ -232,10 +355,16 @@ impl Learner for MultiTaskSelection {
     type Model = MultiTaskSelectionModel;
 
     fn validate(&self) -> Result<()> {
-        check::positive(OWNER, "c", self.c)?;
-        match self.ln_rho {
-            Some(ln_rho) => check_ln_rho(ln_rho)?,
-            None => check::in_range(OWNER, "rho", self.rho, 0.0, 1.0)?,
+        if let Some(c) = self.c {
+            check::positive(OWNER, "c", c)?;
+        }
+        match (self.ln_rho, self.rho) {
+            (Some(ln_rho), _) => check_ln_rho(ln_rho)?,
+            (None, Some(rho)) => check::in_range(OWNER, "rho", rho, 0.0, 1.0)?,
+            (None, None) => {}
+        }
+        if let Keep::Exactly(count) = self.keep {
+            check::at_least(OWNER, "keep", count, 1)?;
         }
         check::positive(OWNER, "bias_variance", self.bias_variance)?;
         check::positive(OWNER, "tolerance", self.tolerance)?;
@@ -254,7 +383,7 @@ impl Learner for MultiTaskSelection {
     }
 
     fn price_mut(&mut self) -> Option<&mut f64> {
-        Some(&mut self.c)
+        Some(self.c.get_or_insert(PLAIN_C))
     }
 
     fn calibrate_mut(&mut self) -> Option<&mut bool> {

@@ -37,7 +37,8 @@
 //! The paper solves `J` with general-purpose tools and shows curves; the primal, the gap, the interior point method and the curve that
 //! switches move on (`solvers/newton.rs`) are ours. Its flat bias comes out of the optimality conditions with the margin `1 - 1 / (c - v)`, not 1. With
 //! `c <= 1` classification has only the trivial solution, which is returned with a note. Multiplying features by a constant is not absorbed by
-//! `c`: features should have unit scale.
+//! `c`: features should have unit scale. Where `c` or `rho` is left open, columns and targets are therefore standardized inside, rho is one
+//! in as many as there are features, and c and the set of features that is kept are chosen on held-out rows ([`SelectionChoice`]).
 //!
 //! # Example
 //!
@@ -54,7 +55,7 @@
 //! let mut data = Dataset::classes(Matrix::dense(x.clone(), 120, 6)?, Categories::from_names(&names));
 //! data.tasks = Some(Categories::from_names(&tasks));
 //!
-//! let model = MultiTaskSelection { rho: 0.01, ..Default::default() }.fit(&data)?;
+//! let model = MultiTaskSelection { rho: Some(0.01), c: Some(3.0), ..Default::default() }.fit(&data)?;
 //! assert!(model.report.gap < 1e-6);
 //! assert!(model.switches[0] > 0.5 && model.switches[1..].iter().all(|&on| on < 0.2));
 //! # Ok::<(), boulevard::Error>(())
@@ -62,17 +63,21 @@
 //!
 //! Reference: T. Jebara, Multi-task feature and kernel selection for SVMs, ICML 2004.
 
+mod automatic;
 mod describe;
 mod learner;
 mod model;
+mod pictures;
 mod problem;
+mod scaling;
 mod search;
 mod solvers;
 
 #[cfg(test)]
 mod tests;
 
-pub use learner::{BiasPrior, MultiTaskSelection, Select};
+pub use automatic::{SelectionChoice, SelectionTrial};
+pub use learner::{BiasPrior, Keep, MultiTaskSelection, Select};
 pub use model::MultiTaskSelectionModel;
 pub use problem::prior::MarginPrior;
 pub use problem::tasks::{Outputs, TaskSet, TaskSplit, TaskTarget};

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::automatic::{SelectionChoice, folds};
 use super::describe;
 use super::learner::{MultiTaskSelection, Select};
+use super::pictures;
 use super::problem::Certificate;
 use super::problem::tasks::{Outputs, TaskSet};
 use super::problem::training::Training;
@@ -12,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::linalg::dot;
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::{
     Answers, Calibration, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Rows, Sigmoid, argmax, codes, consistent, details,
 };
@@ -45,6 +48,8 @@ pub struct MultiTaskSelectionModel {
     pub features: usize,
     /// Feature names, where the training table had them.
     pub feature_names: Option<Vec<String>>,
+    /// What the fit chose and why; none for models of paths and of older files.
+    pub choice: Option<SelectionChoice>,
     /// What the user should know about the fit.
     pub notes: Vec<String>,
     /// How the fit went: `objective` is J, `gap` relative to it.
@@ -97,6 +102,7 @@ impl MultiTaskSelectionModel {
             calibration: None,
             features: tasks.features(),
             feature_names: tasks.feature_names.clone(),
+            choice: None,
             notes: training.notes.clone(),
             report,
         })
@@ -116,6 +122,25 @@ impl MultiTaskSelectionModel {
     pub fn switches_of(&self, task: usize) -> &[f64] {
         let groups = self.groups();
         if self.switches.len() == groups { &self.switches } else { &self.switches[task * groups..(task + 1) * groups] }
+    }
+
+    /// The features that count: those that were kept, or where all were those whose weights over all tasks are above a hundredth of the
+    /// largest. For kernels: those whose switch is above the threshold.
+    pub fn selected(&self) -> Vec<bool> {
+        /// Share of the largest weight.
+        const LEAST: f64 = 0.01;
+        let groups = self.groups();
+        if let Some(kept) = self.choice.as_ref().and_then(|choice| choice.kept.as_ref()) {
+            let mut selected = vec![false; groups];
+            kept.iter().for_each(|&j| selected[j] = true);
+            return selected;
+        }
+        if !self.kernels.is_empty() {
+            return (0..groups).map(|d| self.switches.iter().skip(d).step_by(groups).any(|&on| on > self.parameters.threshold)).collect();
+        }
+        let sizes = super::automatic::sizes(&self.weights, groups);
+        let most = sizes.iter().copied().fold(0.0, f64::max);
+        sizes.iter().map(|&size| size > LEAST * LEAST * most).collect()
     }
 
     /// The name of a group: a feature's, or the kernel in words.
@@ -184,10 +209,13 @@ impl MultiTaskSelectionModel {
         if tasks.outputs != self.outputs || !self.outputs.classify() {
             return Err(Error::data("probabilities must be fitted on the tasks the classifier learnt from"));
         }
-        let plain = MultiTaskSelection { calibrate: false, ..self.parameters.clone() };
+        if let Some(rows) = tasks.counting() {
+            return self.calibrate(&tasks.select(&rows), context);
+        }
+        let plain = MultiTaskSelection { calibrate: false, ..self.parameters.settled_by(self.choice.as_ref()) };
         let mut values: Vec<Vec<f64>> = tasks.targets.iter().map(|target| vec![f64::NAN; target.y.len()]).collect();
-        let smallest = tasks.tables.iter().map(Matrix::rows).min().unwrap_or(0);
-        for (done, fold) in tasks.folds(FOLDS.min(smallest), self.parameters.seed).unwrap_or_default().iter().enumerate() {
+        // By content: a weight of 2 is a row twice here too.
+        for (done, fold) in folds(tasks, self.parameters.seed, 0, 0).unwrap_or_default().iter().enumerate() {
             context.step("calibrate", done, FOLDS);
             // A class that lost its only rows to the test part cannot be learnt: those rows are judged by the whole model.
             let Ok(model) = plain.fit_tasks(&tasks.select(&fold.train), context) else { continue };
@@ -205,7 +233,8 @@ impl MultiTaskSelectionModel {
         }
         let sigmoids = tasks.targets.iter().zip(&values).map(|(target, values)| {
             let positive: Vec<bool> = target.y.iter().map(|&y| y > 0.0).collect();
-            Sigmoid::fit(values, &positive, None)
+            let weights: Option<Vec<f64>> = tasks.weights.as_ref().map(|all| all[target.table].clone());
+            Sigmoid::fit(values, &positive, weights.as_deref())
         });
         self.calibration = Some(Calibration { sigmoids: sigmoids.collect() });
         Ok(())
@@ -375,8 +404,12 @@ impl Model for MultiTaskSelectionModel {
         describe::facts(self)
     }
 
+    fn pictures(&self, data: Option<&Dataset<'_>>, context: &Context<'_>) -> Result<Vec<Picture>> {
+        pictures::pictures(self, data, context)
+    }
+
     fn details(&self) -> Map<String, Value> {
-        details([("kernel", json!(self.kernels)), ("classes", json!(self.outputs))])
+        details([("kernel", json!(self.kernels)), ("classes", json!(self.outputs)), ("choice", json!(self.choice))])
     }
 
     fn notes(&self) -> &[String] {

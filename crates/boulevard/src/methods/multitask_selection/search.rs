@@ -103,7 +103,7 @@ impl SelectionSearch {
         let around = self.neighborhood(&points);
         let key = |i: usize| (0.5 * (points[i].error + around[i]), -points[i].ln_rho, points[i].c);
         let best = (0..points.len()).fold(0, |best, i| if key(i).partial_cmp(&key(best)) == Some(Ordering::Less) { i } else { best });
-        let chosen = MultiTaskSelection { ln_rho: Some(points[best].ln_rho), c: points[best].c, ..learner.clone() };
+        let chosen = MultiTaskSelection { ln_rho: Some(points[best].ln_rho), c: Some(points[best].c), ..learner.clone() };
         Ok(SelectionResult { model: chosen.fit_tasks(tasks, context)?, best, points })
     }
 
@@ -155,7 +155,7 @@ impl SelectionSearch {
                 {
                     return Err(Error::data(format!("the search was stopped ({stop:?}) before it had an answer")));
                 }
-                let learner = MultiTaskSelection { ln_rho: Some(self.ln_rho[place]), c, ..learner.clone() };
+                let learner = MultiTaskSelection { ln_rho: Some(self.ln_rho[place]), c: Some(c), ..learner.clone() };
                 let solved = learner.solve(training, self.ln_rho[place], c, last.as_deref(), &inner);
                 last = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
                 let model = learner.model(training, solved, std::time::Instant::now())?;

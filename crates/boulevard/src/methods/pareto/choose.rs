@@ -66,8 +66,8 @@ const WINDOW: f64 = 0.06;
 ///
 /// A hold-out of some hundred rows is noisy, and the lowest of a hundred noisy numbers is one that was lucky. Neighbors on a front are
 /// nearly the same machine, so their mean has the same expectation and less noise. `others` are fronts from other hold-outs; they are
-/// read where the sum has the same share of its largest value.
-pub(super) fn estimate(points: &[FrontPoint], others: &[Vec<FrontPoint>]) -> Vec<f64> {
+/// read where the sum has the same share of its largest value, and not below the share `least`, where they end.
+pub(super) fn estimate(points: &[FrontPoint], others: &[Vec<FrontPoint>], least: f64) -> Vec<f64> {
     let share = |points: &[FrontPoint], i: usize| points[i].sum_alpha / points[points.len() - 1].sum_alpha;
     let at = |other: &[FrontPoint], share_at: f64| {
         let above = (0..other.len()).position(|i| share(other, i) >= share_at).unwrap_or(other.len() - 1);
@@ -78,6 +78,9 @@ pub(super) fn estimate(points: &[FrontPoint], others: &[Vec<FrontPoint>]) -> Vec
     };
     let others: Vec<&Vec<FrontPoint>> = others.iter().filter(|other| !other.is_empty()).collect();
     let mean = |i: usize| {
+        if share(points, i) < least {
+            return points[i].holdout_error;
+        }
         let sum: f64 = others.iter().map(|other| at(other, share(points, i))).sum();
         (points[i].holdout_error + sum) / (1 + others.len()) as f64
     };
@@ -85,6 +88,18 @@ pub(super) fn estimate(points: &[FrontPoint], others: &[Vec<FrontPoint>]) -> Vec
     let half = (WINDOW * points.len() as f64).round() as usize;
     let window = |i: usize| &means[i.saturating_sub(half)..(i + half + 1).min(means.len())];
     (0..means.len()).map(|i| window(i).iter().sum::<f64>() / window(i).len() as f64).collect()
+}
+
+/// The share of the largest sum below which a front is not worth another hold-out: all errors there are so many standard errors above
+/// the lowest that no average brings them back. Small sums are the dear ones, with nearly all support vectors free.
+pub(super) fn worth_averaging(points: &[FrontPoint], rows: usize) -> f64 {
+    const STANDARD_ERRORS: f64 = 5.0;
+    let errors: Vec<f64> = points.iter().map(|point| point.holdout_error).collect();
+    let Some((least, deviation)) = lowest(&errors, rows) else { return 0.0 };
+    let hopeless = errors.iter().position(|&error| error <= least + STANDARD_ERRORS * deviation).unwrap_or(0);
+    // Neighbors within the window are averaged with the hopeful ones.
+    let first = hopeless.saturating_sub((WINDOW * points.len() as f64).round() as usize);
+    points[first].sum_alpha / points[points.len() - 1].sum_alpha
 }
 
 /// The lowest error and its standard error over `rows` held-out rows.

@@ -2,16 +2,18 @@
 
 // long: parameters, documentation of every one, and the fit that reads them in order.
 
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::choose::{Pick, estimate};
+use super::choose::{Pick, estimate, worth_averaging};
 use super::evolve::population::Landscape;
 use super::evolve::variation::{Crossover, Mutation};
 use super::evolve::{Evolution, Variant};
 use super::exact::signed::SignedKernel;
-use super::exact::slots::{Slot, SlotTask};
+use super::exact::slots::{MANY, POINTS, Slot, SlotTask};
 use super::judge;
 use super::model::{ClassFront, Output, ParetoModel, Samples};
 use super::point::{Facts, FrontPoint, facts};
@@ -22,7 +24,8 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::linalg;
 use crate::metrics::pareto::non_dominated_ranks;
-use crate::observe::{Context, StopReason, stopped as stopped_by};
+use crate::observe::{Context, Observer, Progress, StopReason, stopped as stopped_by};
+use crate::parallel;
 use crate::solver::{KernelSource, TableKernel};
 use crate::svm::{FitReport, Learner, Model, SolverSettings, SvcModel, two_classes, worse};
 
@@ -183,7 +186,7 @@ impl ParetoSvc {
     }
 
     /// The front of one two-class problem.
-    fn front(&self, table: &TableKernel<'_>, signs: &[f64], context: &Context<'_>) -> Result<Computed> {
+    fn front(&self, table: &TableKernel<'_>, signs: &[f64], least: f64, context: &Context<'_>) -> Result<Computed> {
         let source = SignedKernel::new(table, signs, self.cache_bytes(signs.len()), context);
         let n = signs.len();
         let balanced = self.balanced();
@@ -215,10 +218,9 @@ impl ParetoSvc {
         }
         let task = self.task(&source, signs, context);
         let cache = Some(self.cache_bytes(signs.len()));
-        let mut slots = task.sweep(self.n_points, cache, context)?;
+        let mut slots = task.sweep(self.n_points, least, cache, context)?;
         let mut stop = slots.iter().fold(StopReason::Converged, |worst, slot| worst.worst(slot.stop));
-        let interrupted = matches!(stop, StopReason::TimeLimit | StopReason::Interrupted);
-        if self.mode == Mode::Hybrid && !interrupted && !is_positive(table.kernel(), &source)? {
+        if self.mode == Mode::Hybrid && !stop.is_cut_short() && !is_positive(table.kernel(), &source)? {
             stop = stop.worst(restart::improve(&task, &mut slots, self.seed, cache, context)?);
         }
         let iterations = slots.iter().map(|slot| slot.iterations).sum();
@@ -242,6 +244,7 @@ impl ParetoSvc {
         table: &TableKernel<'_>,
         codes: &[u32],
         classes: usize,
+        least: f64,
         context: &Context<'_>,
     ) -> Result<(Vec<ClassFront>, FitReport)> {
         let mut report = FitReport::default();
@@ -251,7 +254,7 @@ impl ParetoSvc {
                 continue;
             }
             let signs = signs(codes, class);
-            let computed = self.front(table, &signs, context)?;
+            let computed = self.front(table, &signs, least, context)?;
             report.iterations += computed.iterations;
             report.stop = report.stop.worst(computed.stop);
             let (mut alphas, mut points, mut lambdas, mut biases) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -328,35 +331,47 @@ impl ParetoSvc {
         Ok((samples.classifier(&outputs, self.settings(), c.exp(), report), report.stop))
     }
 
-    /// Splits, computes the front and measures its errors; `repeat` tells hold-outs apart.
-    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, context: &Context<'_>) -> Result<Measured> {
+    /// Splits, computes the front down to the share `least` of the largest sum and measures its errors; `repeat` tells hold-outs apart.
+    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, least: f64, context: &Context<'_>) -> Result<Measured> {
         let classes = data.expect_classes()?;
         let count = classes.names().len();
         let (train, test) = judge::hold_out(classes, self.holdout, self.seed, repeat)?;
         let x = kernel.rows_of(&data.x, &train);
         let codes: Vec<u32> = train.iter().map(|&row| classes.codes()[row]).collect();
         let table = TableKernel::new(kernel, &x, context);
-        let (mut machines, report) = self.fronts(&table, &codes, count, context)?;
+        let (mut machines, report) = self.fronts(&table, &codes, count, least, context)?;
         let new_rows = kernel.new_rows_of(&data.x, &train, &test);
         let truth: Vec<u32> = test.iter().map(|&row| classes.codes()[row]).collect();
         let front = judge::table(&mut machines, kernel, &x, &codes, &new_rows, &truth, count, context)?;
         Ok(Measured { train, held: test.len(), codes, machines, front, report })
     }
 
-    /// Fronts from other hold-outs, with fewer points: they are averaged over neighbors anyway.
-    fn repeats(&self, data: &Dataset<'_>, kernel: &Kernel, report: &mut FitReport, context: &Context<'_>) -> Result<Vec<Vec<FrontPoint>>> {
+    /// Fronts of the other hold-outs, with fewer points: they are averaged over neighbors anyway. `least` is where they end, see
+    /// [`worth_averaging`]. Each is a task of its own, so that every thread has a front to work on. A front that was cut short ends
+    /// somewhere else and is left out.
+    fn repeats(
+        &self,
+        data: &Dataset<'_>,
+        kernel: &Kernel,
+        least: f64,
+        report: &mut FitReport,
+        context: &Context<'_>,
+    ) -> Result<Vec<Vec<FrontPoint>>> {
         let coarse = Self { n_points: (self.n_points / 3).max(10).min(self.n_points), ..self.clone() };
+        let machines = match data.expect_classes()?.names().len() {
+            2 => 1,
+            several => several,
+        };
+        let repeats = self.holdout_repeats - 1;
+        let all = AllPoints { context: *context, done: AtomicU64::new(0), total: (machines * repeats * coarse.n_points) as u64 };
+        let inner = Context { observer: context.observer.map(|_| &all as &dyn Observer), ..context.with_threads(1) };
         let mut fronts = Vec::new();
-        for repeat in 1..self.holdout_repeats {
-            if matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted) {
-                break;
-            }
-            let measured = coarse.measure(data, kernel, repeat, context)?;
-            report.iterations += measured.report.iterations;
-            report.stop = report.stop.worst(measured.report.stop);
-            // A front that was cut short ends somewhere else.
-            if !matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted) {
-                fronts.push(measured.front);
+        for measured in parallel::map(context.threads, repeats, |repeat| coarse.measure(data, kernel, 1 + repeat, least, &inner)) {
+            let Measured { report: other, front, .. } = measured?;
+            report.iterations += other.iterations;
+            report.stop = report.stop.worst(other.stop);
+            if !other.stop.is_cut_short() {
+                fronts.push(front);
             }
         }
         Ok(fronts)
@@ -373,6 +388,24 @@ impl ParetoSvc {
             return Err(Error::data(format!("ParetoSvc needs at least {FEWEST_ROWS} rows, found {}", data.len())));
         }
         if self.kernel == Kernel::Precomputed { judge::check_symmetric(&data.x) } else { Ok(()) }
+    }
+}
+
+/// Counts the points of several fronts that are computed at once, so that whoever watches sees one number grow.
+struct AllPoints<'a> {
+    context: Context<'a>,
+    done: AtomicU64,
+    total: u64,
+}
+
+impl Observer for AllPoints<'_> {
+    fn on_progress(&self, progress: &Progress<'_>) -> ControlFlow<()> {
+        let Some(observer) = self.context.observer else { return ControlFlow::Continue(()) };
+        if progress.stage != POINTS || progress.total.is_none() {
+            return observer.on_progress(progress);
+        }
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        observer.on_progress(&Progress { done: done.min(self.total), total: Some(self.total), ..progress.clone() })
     }
 }
 
@@ -442,12 +475,13 @@ impl Learner for ParetoSvc {
         self.check_data(data)?;
         let classes: &Categories = data.expect_classes()?;
         let kernel = self.similarity(&data.x)?;
-        let Measured { train, held, codes, machines, front, mut report } = self.measure(data, &kernel, 0, context)?;
+        let Measured { train, held, codes, machines, front, mut report } = self.measure(data, &kernel, 0, 0.0, context)?;
         let mut estimates: Vec<f64> = front.iter().map(|point| point.holdout_error).collect();
         let mut estimate_rows = held;
-        if self.mode != Mode::Evolve && held > 0 && self.holdout_repeats > 1 {
-            let others = self.repeats(data, &kernel, &mut report, context)?;
-            estimates = estimate(&front, &others);
+        if self.mode != Mode::Evolve && held > 0 && self.holdout_repeats > 1 && !report.stop.is_cut_short() {
+            let least = if data.len() > MANY { worth_averaging(&front, held) } else { 0.0 };
+            let others = self.repeats(data, &kernel, least, &mut report, context)?;
+            estimates = estimate(&front, &others, least);
             estimate_rows = (held * (1 + others.len())).min(data.len());
         }
         let picked = self.pick.choose(&front, &estimates, estimate_rows)?;
@@ -480,11 +514,11 @@ impl Learner for ParetoSvc {
             report,
         };
         model.classifier = model.select(picked)?;
-        let stopped = matches!(report.stop, StopReason::TimeLimit | StopReason::Interrupted);
+        let stopped = report.stop.is_cut_short();
         if self.refit && self.mode != Mode::Evolve && model.holdout_rows > 0 && !stopped {
             let (classifier, stop) = self.at_position(data, &model.kernel, &model.position(), &model.starts(data.len()), context)?;
             // A refit that was stopped is no better than the point itself.
-            if !matches!(stop, StopReason::TimeLimit | StopReason::Interrupted) {
+            if !stop.is_cut_short() {
                 model.classifier = classifier;
             }
             report.stop = report.stop.worst(stop);

@@ -64,6 +64,7 @@ mod exact;
 mod judge;
 mod learner;
 mod model;
+mod pictures;
 mod point;
 mod restart;
 
@@ -75,4 +76,5 @@ pub use evolve::Variant;
 pub use evolve::variation::{Crossover, Mutation};
 pub use learner::{Bias, Mode, ParetoSvc};
 pub use model::{ClassFront, ParetoModel};
+pub use pictures::{NamedFront, pictures};
 pub use point::FrontPoint;

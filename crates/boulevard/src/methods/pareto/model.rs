@@ -6,12 +6,14 @@ use super::calibrate::AtPosition;
 use super::choose::{Marks, marks};
 use super::describe;
 use super::learner::ParetoSvc;
+use super::pictures;
 use super::point::FrontPoint;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::metrics::pareto::hypervolume;
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::{
     Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Rows, SolverSettings, Svc,
     SvcModel, details, support_by_class,
@@ -265,6 +267,10 @@ impl Model for ParetoModel {
 
     fn facts(&self) -> Vec<Fact> {
         describe::facts(self)
+    }
+
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::pictures(&[self.named()]))
     }
 
     fn details(&self) -> Map<String, Value> {

@@ -93,7 +93,7 @@ fn a_sweep_is_the_same_front_and_covers_its_hypervolume() {
     for (name, value) in vectors("psd_") {
         let (x, signs, kernel) = problem(&value);
         with_task(&x, &signs, &kernel, false, |task| {
-            let slots = task.sweep(400, None, &Context::single()).unwrap();
+            let slots = task.sweep(400, 0.0, None, &Context::single()).unwrap();
             assert_eq!(slots.len(), 400);
             let front: Vec<[f64; 2]> = slots.iter().map(|slot| [slot.alpha.iter().sum(), -slot.quadratic]).collect();
             let reference = numbers(&value["hv_ref"]);
@@ -119,7 +119,7 @@ fn gradients_do_not_drift_along_a_sweep() {
     let data = crate::data::generate::banana(650, 7);
     let signs: Vec<f64> = data.expect_classes().unwrap().codes().iter().map(|&c| if c == 1 { 1.0 } else { -1.0 }).collect();
     with_task(&data.x, &signs, &Kernel::rbf(1.0), false, |task| {
-        let slots = task.sweep(40, None, &Context::single()).unwrap();
+        let slots = task.sweep(40, 0.0, None, &Context::single()).unwrap();
         let (order, n) = ((0..650).collect::<Vec<_>>(), 650usize);
         for slot in &slots {
             let exact = task.source.double().unwrap().weighted_sum(&order, &slot.alpha, 0..n);
@@ -376,9 +376,15 @@ fn choosing_follows_its_rules() {
     assert_eq!(marks(&points, &unknown, 0).parting, None);
     // Averages over hold-outs, read at the same share of the sum.
     let other = vec![point(2.0, 1.0, 0.0, 0.0, 0.1), point(10.0, 9.0, 0.0, 0.8, 0.2)];
-    let found = choose::estimate(&points, &[other]);
+    let found = choose::estimate(&points, &[other], 0.0);
     let expected = [0.15, 0.15, 0.25, 0.365, 0.6];
     assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+    // Fronts that end at a share are not read below it.
+    let other = vec![point(4.0, 1.0, 0.0, 0.0, 0.1), point(10.0, 9.0, 0.0, 0.8, 0.2)];
+    let found = choose::estimate(&points, &[other], 0.4);
+    assert!(found.iter().zip([0.3, 0.05]).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+    // With 100 rows the first point is 6.7 standard errors above the lowest, with 10 rows 2.1.
+    assert_eq!([choose::worth_averaging(&points, 100), choose::worth_averaging(&points, 10)], [0.4, 0.2]);
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(crate) struct Answer {
     pub up: [Vec<Candidate>; 2],
     /// Per group: the variables that may fall with the largest slopes, best first.
     pub low: [Vec<Candidate>; 2],
-    /// Gradients of the kept variables, in their order.
+    /// Gradients of the kept variables, in their order; not a number for those whose rows are out of reach.
     pub kept: Vec<f64>,
 }
 
@@ -183,6 +183,11 @@ pub(crate) trait BlockEngine {
 
     /// The gradients of all variables; those of parked rows are of the time they were parked.
     fn gradient(&mut self) -> Outcome<Vec<f64>>;
+
+    /// Waits for rows that left without being asked to (their machine died) until they are back; false if some will not come.
+    fn settle(&mut self) -> Outcome<bool> {
+        Ok(true)
+    }
 
     /// From now on nobody is asked whether to stop, and the clock does not count: what follows is the final check.
     fn unwatch(&mut self);

@@ -38,6 +38,8 @@ pub(crate) enum Verdict {
     Done(StopReason),
     /// Interrupted, with a check that would have taken too long: violation and gap are unknown.
     Unchecked,
+    /// Some rows were lost and did not come back: whatever is said of the others, violation and gap are unknown.
+    Incomplete,
     /// This precision cannot reach the tolerance.
     Exhausted,
 }
@@ -59,8 +61,7 @@ impl Loop<'_> {
         let mut best = f64::INFINITY;
         let mut failures = 0;
         if outer == End::Cut {
-            self.certify()?;
-            return Ok(Verdict::Done(StopReason::MaxIterations));
+            return Ok(self.certify()?.map_or(Verdict::Incomplete, |_| Verdict::Done(StopReason::MaxIterations)));
         }
         loop {
             let target = MARGIN * self.options.tolerance;
@@ -72,7 +73,7 @@ impl Loop<'_> {
                     continue;
                 }
             }
-            let gap = self.certify()?;
+            let Some(gap) = self.certify()? else { return Ok(Verdict::Incomplete) };
             if gap <= self.options.tolerance {
                 return Ok(Verdict::Done(StopReason::Converged));
             }
@@ -140,8 +141,12 @@ impl Loop<'_> {
         Ok(true)
     }
 
-    /// The true violation; gradients that matter are those of double precision afterwards. Every row must be active.
-    fn certify(&mut self) -> Outcome<f64> {
+    /// The true violation; gradients that matter are those of double precision afterwards. Every row must be active. None if some rows are
+    /// gone for good.
+    fn certify(&mut self) -> Outcome<Option<f64>> {
+        if !self.engine.settle()? {
+            return Ok(None);
+        }
         let (ids, values) = self.support();
         let support = Moved { ids: &ids, steps: &values, status: &[] };
         let nothing = WorkingSet::new(0);
@@ -150,7 +155,7 @@ impl Loop<'_> {
             let answer = self.look(&nothing)?;
             let drift = self.engine.recheck(support, Recheck::Near { extremes: answer.extremes, slack })?;
             if SAFETY * drift.largest <= slack || drift.rows == 0 {
-                return Ok(self.look(&nothing)?.gap().max(0.0));
+                return Ok(Some(self.look(&nothing)?.gap().max(0.0)));
             }
             slack = 2.0 * SAFETY * drift.largest;
         }
@@ -167,7 +172,6 @@ impl Loop<'_> {
         }
         self.begin()?;
         self.widen()?;
-        self.certify()?;
-        Ok(Verdict::Done(reason))
+        Ok(self.certify()?.map_or(Verdict::Incomplete, |_| Verdict::Done(reason)))
     }
 }

@@ -11,7 +11,8 @@
 //! problem of [`super::DualProblem`]; for kernels that are not positive semi-definite a set's solution may run to corners that the others
 //! undo, and pair steps stay in charge.
 //!
-//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory, [`CardBlocks`] on a graphics card.
+//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory, [`CardBlocks`] on a graphics card, [`shards`] on
+//! many machines.
 
 mod card;
 mod cpu;
@@ -21,6 +22,7 @@ mod local;
 mod run;
 mod select;
 mod set;
+pub(super) mod shards;
 mod sums;
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::simd::sweep::{KINK_LOW, KINK_UP, LOW, SECOND_GROUP_SHIFT, UP};
 pub(super) const TAKEN: u8 = 128;
 
 /// What one part of the rows offers: per group extremes and both lists.
+#[derive(Debug)]
 pub(super) struct Offer {
     pub extremes: [Extremes; 2],
     pub up: [Vec<Candidate>; 2],

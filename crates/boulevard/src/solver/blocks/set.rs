@@ -64,8 +64,13 @@ impl WorkingSet {
     /// The next set: who stayed and the best candidates of every list in turn, each variable once. Answers ids and gradients.
     pub(super) fn renew(&mut self, answer: &Answer) -> (Vec<u32>, Vec<f64>) {
         self.round += 1;
-        let mut ids = self.kept.clone();
         let mut gradient = answer.kept.clone();
+        // Who cannot be reached for the moment waits outside.
+        let mut reached = gradient.iter().map(|g| !g.is_nan());
+        self.members.retain(|_| reached.next().unwrap_or(true));
+        self.kept = self.members.iter().map(|member| member.id).collect();
+        gradient.retain(|g| !g.is_nan());
+        let mut ids = self.kept.clone();
         let mut taken: HashSet<u32> = HashSet::new();
         let room = self.size;
         let mut take = |candidate: &Candidate| {
@@ -117,5 +122,10 @@ mod tests {
         assert_eq!(set.kept(), [8, 9, 10, 11, 1, 2], "the newest where there are too many");
         set.keep(|_| true, true);
         assert_eq!(set.kept(), [8, 9, 10, 11]);
+        let mut lost = answer(&[1], &[2], &[8, 9, 10, 11]);
+        (lost.kept[1], lost.kept[3]) = (f64::NAN, f64::NAN);
+        let (ids, gradient) = set.renew(&lost);
+        assert_eq!(ids, [8, 10, 1, 2], "those out of reach wait outside");
+        assert_eq!(gradient, [8.0, 10.0, 1.0, 2.0]);
     }
 }

@@ -6,6 +6,7 @@
 //! [`solve_linear`] chooses the algorithm by the shape of the table: see the table in `docs/concepts/linear.md` and the head of each file
 //! for the method, its source and its cost. All of them accept a start and stop on the relative duality gap.
 
+mod crammer_singer;
 mod descent;
 mod interior;
 mod lagrangian;
@@ -19,6 +20,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use crammer_singer::{ClassesProblem, ClassesSolution, solve_classes};
 use loss::Certificate;
 use newton::Point;
 pub use solve::solve_linear;

@@ -76,6 +76,19 @@ impl<'a> LinearTable<'a> {
         self.x().columns() + usize::from(self.constant.is_some())
     }
 
+    /// The value of the constant column, where there is one.
+    pub(super) fn constant(&self) -> Option<f64> {
+        self.constant
+    }
+
+    /// Values that are read for a row, on average.
+    pub(super) fn values_per_row(&self) -> usize {
+        match self.x() {
+            Matrix::Sparse(x) => x.values().len() / self.rows().max(1),
+            x => x.columns(),
+        }
+    }
+
     /// The centered mean's share of the bias: the bias for the rows as they are is `bias - shift(w)`.
     pub(super) fn shift(&self, w: &[f64]) -> f64 {
         self.center.iter().zip(w).map(|(m, w)| m * w).sum()

@@ -1,6 +1,6 @@
 //! Linear models in words: their weights can be read.
 
-use super::{LinearMachine, LinearSvcModel, LinearSvrModel};
+use super::{LinearMachine, LinearMulticlass, LinearSvcModel, LinearSvrModel};
 use crate::solver::linear::{Bias, LinearLoss, Regularizer};
 use crate::svm::describe::{class_weights, classes, probabilities};
 use crate::svm::model::Fact;
@@ -15,7 +15,10 @@ pub(super) fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
     let penalty = if settings.regularizer == Regularizer::L1 { "L1" } else { "L2" };
     let names = &model.classes;
     let mut facts = vec![
-        ("kind", format!("linear classifier, C = {}, {loss} loss, {penalty} penalty", g(settings.c))),
+        match settings.multiclass {
+            LinearMulticlass::OneVsRest => ("kind", format!("linear classifier, C = {}, {loss} loss, {penalty} penalty", g(settings.c))),
+            LinearMulticlass::CrammerSinger => ("kind", format!("linear classifier of Crammer and Singer, C = {}", g(settings.c))),
+        },
         ("bias", bias(settings.bias)),
         classes(names),
     ];
@@ -24,7 +27,13 @@ pub(super) fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
         facts.push(("margin", format!("{} wide (2 / |w|)", g(2.0 / norm(model.machine.output(0))))));
         facts.push(("weights", format!("towards {}: {}", names[1], weights(&model.machine, 0, model.feature_names.as_deref()))));
     } else {
-        facts.push(("decides by", format!("the largest of {} machines, one per class against the rest", names.len())));
+        facts.push((
+            "decides by",
+            match settings.multiclass {
+                LinearMulticlass::OneVsRest => format!("the largest of {} machines, one per class against the rest", names.len()),
+                LinearMulticlass::CrammerSinger => format!("the largest of {} machines, found together", names.len()),
+            },
+        ));
     }
     facts.push(("nonzero weights", used(&model.machine)));
     facts.push(probabilities(model.calibration.is_some()));

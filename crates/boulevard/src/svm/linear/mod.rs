@@ -8,7 +8,7 @@ mod svr;
 #[cfg(test)]
 mod tests;
 
-pub use svc::{LinearSvc, LinearSvcModel};
+pub use svc::{LinearMulticlass, LinearSvc, LinearSvcModel};
 pub use svr::{LinearSvr, LinearSvrModel};
 
 use super::learner::{FitReport, worse};

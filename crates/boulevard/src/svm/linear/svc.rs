@@ -1,7 +1,8 @@
-//! Linear classification, two classes or one against the rest.
+//! Linear classification: two classes, one against the rest, or all in one problem.
 //!
 //! `min 1/2 |w|^2 + C sum_i weight_i loss(1 - y_i (x_i'w + b))` with the hinge or its square (or `|w|_1` and the square). With the hinge
-//! and a free bias this is the machine of `Svc` with the linear kernel.
+//! and a free bias this is the machine of `Svc` with the linear kernel. Crammer and Singer's problem of all classes has the hinge and the L2
+//! penalty, whatever `loss` and `regularizer` say.
 
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, stopped};
 use crate::parallel;
-use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_linear};
+use crate::solver::linear::{Bias, ClassesProblem, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_classes, solve_linear};
 use crate::svm::calibration::Calibration;
 use crate::svm::classifier::{Classifier, Outputs};
 use crate::svm::describe::details;
@@ -24,6 +25,17 @@ use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
 use crate::svm::svc::{ClassWeight, Classes};
 
 const OWNER: &str = "LinearSvc";
+
+/// How a linear classifier tells more than two classes apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinearMulticlass {
+    /// One machine per class against the others.
+    #[default]
+    OneVsRest,
+    /// All classes in one problem (Crammer and Singer 2001), with the hinge and the L2 penalty.
+    CrammerSinger,
+}
 
 /// Parameters of a linear classifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +51,8 @@ pub struct LinearSvc {
     pub regularizer: Regularizer,
     /// How the bias is treated.
     pub bias: Bias,
+    /// How more than two classes are told apart.
+    pub multiclass: LinearMulticlass,
     /// Class weights: factors of the samples' own.
     pub class_weight: ClassWeight,
     /// The relative duality gap to reach.
@@ -56,6 +70,7 @@ impl Default for LinearSvc {
             loss: LinearLoss::Squared,
             regularizer: Regularizer::L2,
             bias: Bias::Free,
+            multiclass: LinearMulticlass::OneVsRest,
             class_weight: ClassWeight::Equal,
             tolerance: 1e-4,
             calibrate: false,
@@ -74,13 +89,46 @@ impl LinearSvc {
         data.validate()?;
         let classes = Classes::new(data, &self.class_weight, OWNER)?;
         let names = data.expect_classes()?.names().to_vec();
-        let codes = data.expect_classes()?.codes();
         let mut prices = vec![0.0; data.len()];
         for (place, &row) in classes.rows.iter().enumerate() {
             prices[row] = self.c * classes.weights[place] * classes.factors[classes.codes[place] as usize];
         }
-        // Two classes need one machine, positive for the second.
-        let count = names.len();
+        let (machine, summary) = match self.multiclass {
+            LinearMulticlass::OneVsRest => self.against_rest(data, &classes, &prices, warm, context)?,
+            LinearMulticlass::CrammerSinger => {
+                *warm = WarmStart::default();
+                self.all_at_once(data, &prices, context)?
+            }
+        };
+        let mut model = LinearSvcModel {
+            parameters: self.clone(),
+            classes: names,
+            machine,
+            calibration: None,
+            feature_names: data.feature_names.clone(),
+            report: summary,
+        };
+        if self.calibrate {
+            // A calibration that was stopped leaves a model without probabilities, and says so.
+            if let Err(reason) = stopped(model.calibrate_in(data, context))? {
+                model.report.stop = model.report.stop.worst(reason);
+            }
+        }
+        model.report = model.report.finish(start, classes.rows.len(), &[&model.machine.weights], &[&model.machine.biases])?;
+        Ok(model)
+    }
+
+    /// One machine per class; two classes need one machine, positive for the second.
+    fn against_rest(
+        &self,
+        data: &Dataset<'_>,
+        classes: &Classes,
+        prices: &[f64],
+        warm: &mut WarmStart,
+        context: &Context<'_>,
+    ) -> Result<(LinearMachine, FitReport)> {
+        let count = data.expect_classes()?.names().len();
+        let codes = data.expect_classes()?.codes();
         let outputs: Vec<usize> = if count == 2 { vec![1] } else { (0..count).collect() };
         let inner = if outputs.len() > 1 { context.with_threads(1) } else { *context };
         let solutions = parallel::map(context.threads, outputs.len(), |place| -> Result<Option<LinearSolution>> {
@@ -88,7 +136,7 @@ impl LinearSvc {
             if !classes.codes.contains(&(class as u32)) {
                 return Ok(None);
             }
-            let solution = self.solve(&data.x, codes, class as u32, &prices, warm.starts.get(place), &inner);
+            let solution = self.solve(&data.x, codes, class as u32, prices, warm.starts.get(place), &inner);
             if outputs.len() > 1 {
                 context.step("fit classes", place, outputs.len());
             }
@@ -106,23 +154,41 @@ impl LinearSvc {
             }
         }
         let solved: Vec<LinearSolution> = solutions.into_iter().flatten().collect();
-        let mut model = LinearSvcModel {
-            parameters: self.clone(),
-            classes: names,
-            machine,
-            calibration: None,
-            feature_names: data.feature_names.clone(),
-            report: report(&solved),
-        };
         *warm = if solved.len() == outputs.len() { WarmStart::keep(&solved) } else { WarmStart::default() };
-        if self.calibrate {
-            // A calibration that was stopped leaves a model without probabilities, and says so.
-            if let Err(reason) = stopped(model.calibrate_in(data, context))? {
-                model.report.stop = model.report.stop.worst(reason);
-            }
+        Ok((machine, report(&solved)))
+    }
+
+    /// All classes in one problem; for two the difference of their machines, positive for the second.
+    fn all_at_once(&self, data: &Dataset<'_>, prices: &[f64], context: &Context<'_>) -> Result<(LinearMachine, FitReport)> {
+        let classes = data.expect_classes()?;
+        let (count, features) = (classes.names().len(), data.x.columns());
+        let mut present = vec![false; count];
+        classes.codes().iter().zip(prices).filter(|(_, price)| **price > 0.0).for_each(|(&code, _)| present[code as usize] = true);
+        let seen: Vec<usize> = (0..count).filter(|&class| present[class]).collect();
+        let place = |code: u32| seen.iter().position(|&class| class == code as usize).unwrap_or(0) as u32;
+        let codes: Vec<u32> = classes.codes().iter().map(|&code| place(code)).collect();
+        let problem = ClassesProblem { x: &data.x, codes: &codes, classes: seen.len(), prices, bias: self.bias };
+        let solution = solve_classes(&problem, self.tolerance, context)?;
+        // A class that was never seen is never chosen.
+        let mut machine = LinearMachine { weights: vec![0.0; count * features], biases: vec![f64::NEG_INFINITY; count], features };
+        for (place, &class) in seen.iter().enumerate() {
+            machine.biases[class] = solution.biases[place];
+            let from = &solution.weights[place * features..(place + 1) * features];
+            machine.weights[class * features..(class + 1) * features].copy_from_slice(from);
         }
-        model.report = model.report.finish(start, classes.rows.len(), &[&model.machine.weights], &[&model.machine.biases])?;
-        Ok(model)
+        if count == 2 {
+            let weights = (0..features).map(|j| machine.weights[features + j] - machine.weights[j]).collect();
+            machine = LinearMachine { weights, biases: vec![machine.biases[1] - machine.biases[0]], features };
+        }
+        let report = FitReport {
+            objective: -solution.objective,
+            violation: solution.gap,
+            gap: solution.gap,
+            iterations: solution.iterations,
+            stop: solution.stop,
+            ..FitReport::default()
+        };
+        Ok((machine, report))
     }
 
     fn solve(
@@ -160,7 +226,8 @@ impl Learner for LinearSvc {
         if let Bias::Column(value) = self.bias {
             check::positive(OWNER, "bias column", value)?;
         }
-        if self.regularizer == Regularizer::L1 && self.loss == LinearLoss::Absolute {
+        let one_by_one = self.multiclass == LinearMulticlass::OneVsRest;
+        if one_by_one && self.regularizer == Regularizer::L1 && self.loss == LinearLoss::Absolute {
             return Err(check::complaint(OWNER, "loss", "the squared hinge with the L1 penalty", "the hinge"));
         }
         Ok(())

@@ -3,11 +3,12 @@
 use super::classes::{Classes, support_by_class};
 use super::{OWNER, Penalty, Svc};
 use crate::check;
-use crate::data::Dataset;
+use crate::data::{Dataset, Matrix};
 use crate::error::Result;
+use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::parallel;
-use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Solver, TableKernel, fill_up};
+use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, SolveDual, Solver, TableKernel, fill_up};
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pairs};
 
@@ -23,13 +24,23 @@ pub(crate) struct Binary {
     pub coefficients: Vec<f64>,
     pub intercept: f64,
     pub solution: DualSolution,
+    /// The linear terms, and what the solution was multiplied with.
+    linear: Vec<f64>,
+    scale: f64,
+}
+
+impl Binary {
+    /// The machine's value for a sample of the problem, whether it took part or not.
+    pub(crate) fn decision(&self, sample: usize) -> f64 {
+        (self.solution.gradient[sample] - self.linear[sample]) * self.scale + self.intercept
+    }
 }
 
 impl Svc {
     /// Solves one two-class problem; `signs` are +1 and -1, `weights` the samples' own, `factors` their classes'.
     pub(crate) fn solve_binary(
         &self,
-        solver: &mut Solver<'_>,
+        solver: &mut dyn SolveDual,
         signs: &[f64],
         weights: &[f64],
         factors: &[f64],
@@ -43,7 +54,8 @@ impl Svc {
                 let linear: Vec<f64> = signs.iter().map(|y| -y).collect();
                 let problem = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality: Equality::Sum, start };
                 let solution = solver.solve(&problem, &options)?;
-                Ok(Binary { coefficients: solution.coefficients.clone(), intercept: -solution.offsets[0], solution })
+                let (coefficients, intercept) = (solution.coefficients.clone(), -solution.offsets[0]);
+                Ok(Binary { coefficients, intercept, solution, linear, scale: 1.0 })
             }
             Penalty::Nu(nu) => {
                 let side = |sign: f64| signs.iter().zip(weights).filter(|(y, _)| **y == sign).map(|(_, w)| w).sum::<f64>();
@@ -75,7 +87,7 @@ impl Svc {
                     return equivalent.solve_binary(solver, signs, weights, factors, None);
                 }
                 let coefficients = solution.coefficients.iter().map(|b| b * scale).collect();
-                Ok(Binary { coefficients, intercept: -0.5 * (plus + minus) * scale, solution })
+                Ok(Binary { coefficients, intercept: -0.5 * (plus + minus) * scale, solution, linear, scale })
             }
         }
     }
@@ -138,20 +150,11 @@ impl Svc {
         context: &Context<'_>,
     ) -> Result<(KernelMachine, Vec<usize>, Vec<u64>, FitReport)> {
         let (fits, report) = self.fit_pairs(classes, count, source, context)?;
-        let n = classes.rows.len();
-        // Coefficients of every sample against every other class; support vectors are those with one that is not zero.
-        let mut table = vec![0.0; (count - 1) * n];
-        let mut intercepts = vec![0.0; fits.len()];
-        for ((p, (i, j)), fit) in pairs(count).into_iter().enumerate().zip(&fits) {
-            let Some(pair) = fit else { continue };
-            intercepts[p] = pair.fit.intercept;
-            for (&sample, &b) in pair.samples.iter().zip(&pair.fit.coefficients) {
-                let other = if classes.codes[sample] as usize == i { j - 1 } else { i };
-                table[other * n + sample] = b;
-            }
-        }
+        let (table, intercepts) = pair_table(classes, count, &fits);
         let pairs = |counts: &[usize]| Layout::Pairs(counts.to_vec());
-        let (machine, counts) = self.machine(data, classes, count, &table, pairs, intercepts, source);
+        let (kernel, features) = (source.kernel(), data.x.columns());
+        let vectors = |support: &[usize]| Ok(kernel.vectors(&data.x, support));
+        let (machine, counts) = self.machine(kernel, features, vectors, classes, count, &table, pairs, intercepts)?;
         let iterations = fits.iter().map(|fit| fit.as_ref().map_or(0, |pair| pair.fit.solution.iterations)).collect();
         Ok((machine, counts, iterations, report))
     }
@@ -183,46 +186,65 @@ impl Svc {
             iterations[class] = fit.solution.iterations;
             report.add(&fit.solution);
         }
-        let (machine, counts) = self.machine(data, classes, count, &table, |_| Layout::Full, intercepts, source);
+        let (kernel, features) = (source.kernel(), data.x.columns());
+        let vectors = |support: &[usize]| Ok(kernel.vectors(&data.x, support));
+        let (machine, counts) = self.machine(kernel, features, vectors, classes, count, &table, |_| Layout::Full, intercepts)?;
         Ok((machine, counts, iterations, report))
     }
 
     /// The machine of a table with one row of coefficients per output (or other class) and one column per sample; with the number of
-    /// support vectors of each class. Support vectors are the samples with a coefficient that is not zero.
-    fn machine(
+    /// support vectors of each class. Support vectors are the samples with a coefficient that is not zero; `vectors` has their features.
+    pub(crate) fn machine(
         &self,
-        data: &Dataset<'_>,
+        kernel: &Kernel,
+        features: usize,
+        vectors: impl FnOnce(&[usize]) -> Result<Matrix<'static>>,
         classes: &Classes,
         count: usize,
         table: &[f64],
         layout: impl Fn(&[usize]) -> Layout,
         intercepts: Vec<f64>,
-        source: &TableKernel<'_>,
-    ) -> (KernelMachine, Vec<usize>) {
+    ) -> Result<(KernelMachine, Vec<usize>)> {
         let n = classes.rows.len();
         let (order, counts) = support_by_class(&classes.codes, count, |sample| table.iter().skip(sample).step_by(n).any(|b| *b != 0.0));
         let support: Vec<usize> = order.iter().map(|&s| classes.rows[s]).collect();
         let machine = KernelMachine {
-            kernel: source.kernel().clone(),
-            vectors: source.kernel().vectors(&data.x, &support),
+            kernel: kernel.clone(),
+            vectors: vectors(&support)?,
             support,
             coefficients: table.chunks_exact(n).flat_map(|row| order.iter().map(|&s| row[s])).collect(),
             layout: layout(&counts),
             intercepts,
-            features: data.x.columns(),
+            features,
             tolerance: self.solver.tolerance,
         };
-        (machine, counts)
+        Ok((machine, counts))
     }
 }
 
-struct PairFit {
-    samples: Vec<usize>,
-    fit: Binary,
+/// The machine of one pair of classes, and the samples it was fitted on.
+pub(crate) struct PairFit {
+    pub samples: Vec<usize>,
+    pub fit: Binary,
+}
+
+/// Coefficients of every sample against every other class, and the pairs' intercepts.
+pub(crate) fn pair_table(classes: &Classes, count: usize, fits: &[Option<PairFit>]) -> (Vec<f64>, Vec<f64>) {
+    let n = classes.rows.len();
+    let (mut table, mut intercepts) = (vec![0.0; (count - 1) * n], vec![0.0; fits.len()]);
+    for ((p, (i, j)), fit) in pairs(count).into_iter().enumerate().zip(fits) {
+        let Some(pair) = fit else { continue };
+        intercepts[p] = pair.fit.intercept;
+        for (&sample, &b) in pair.samples.iter().zip(&pair.fit.coefficients) {
+            let other = if classes.codes[sample] as usize == i { j - 1 } else { i };
+            table[other * n + sample] = b;
+        }
+    }
+    (table, intercepts)
 }
 
 /// Fails if the smaller of two classes cannot hold half of `nu`, class weights aside.
-pub(super) fn feasible(nu: f64, classes: &Classes) -> Result<()> {
+pub(crate) fn feasible(nu: f64, classes: &Classes) -> Result<()> {
     let side = |class: u32| classes.codes.iter().zip(&classes.weights).filter(|(code, _)| **code == class).map(|(_, w)| w).sum::<f64>();
     let (first, second) = (side(0), side(1));
     let allowed = 2.0 * first.min(second) / (first + second);

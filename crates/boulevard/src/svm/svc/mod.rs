@@ -28,6 +28,7 @@ use crate::observe::{Context, stopped};
 
 pub use classes::ClassWeight;
 pub(crate) use classes::{Classes, class_factors, support_by_class, two_classes};
+pub(crate) use fit::{PairFit, feasible, pair_table};
 pub use model::SvcModel;
 
 const OWNER: &str = "Svc";

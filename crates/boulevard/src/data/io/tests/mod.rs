@@ -4,6 +4,7 @@ mod arff;
 mod csv;
 mod hostile;
 mod libsvm;
+mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod round_trip;

@@ -20,6 +20,8 @@ use crate::parallel;
 pub(in super::super) struct Task {
     pub table: usize,
     pub y: Vec<f64>,
+    /// What every sample counts, above zero: its loss is multiplied by it, so its multiplier ends at weight times c.
+    pub weights: Vec<f64>,
 }
 
 pub(in super::super) struct Problem<'a> {
@@ -85,26 +87,26 @@ impl Problem<'_> {
     }
 
     /// The loss of one sample at score `f`, and the signed coefficient that attains it.
-    pub fn loss(&self, y: f64, f: f64) -> (Loss, f64) {
+    pub fn loss(&self, y: f64, weight: f64, f: f64) -> (Loss, f64) {
         if self.classify {
-            let loss = self.margin.loss(-y * f);
+            let loss = self.margin.loss(-y * f).times(weight);
             (loss, y * loss.multiplier)
         } else {
             let rest = y - f;
-            let loss = self.margin.loss(rest.abs());
+            let loss = self.margin.loss(rest.abs()).times(weight);
             (loss, rest.signum() * loss.multiplier)
         }
     }
 
     /// `a v + g(v)` of one sample's signed coefficient.
-    pub fn term(&self, y: f64, alpha: f64) -> f64 {
+    pub fn term(&self, y: f64, weight: f64, alpha: f64) -> f64 {
         let linear = if self.classify { 0.0 } else { y * alpha };
-        linear + self.margin.value(alpha.abs())
+        linear + weight * self.margin.value(alpha.abs() / weight)
     }
 
     /// How far a sample is from optimal at score `f`: the slope of J in its multipliers, one-sided at zero.
-    fn violation(&self, y: f64, alpha: f64, f: f64) -> f64 {
-        let slope = self.margin.term(alpha.abs()).slope;
+    fn violation(&self, y: f64, weight: f64, alpha: f64, f: f64) -> f64 {
+        let slope = self.margin.term(alpha.abs() / weight).slope;
         if self.classify {
             let gradient = slope - y * f;
             if alpha == 0.0 { gradient.max(0.0) } else { gradient.abs() }
@@ -154,20 +156,20 @@ impl Problem<'_> {
         let energy = self.energies(&sums);
         let on: Vec<f64> = energy.iter().map(|&q| self.switch.state(q).on).collect();
         let per_task = self.each_task(self.pass(), |m| {
-            let (table, y, alpha) = (self.table(m), &self.tasks[m].y, &alpha[m]);
+            let (table, y, weights, alpha) = (self.table(m), &self.tasks[m].y, &self.tasks[m].weights, &alpha[m]);
             let mut f = table.scores(&table.scaled(|d| on[d], &sums[m]));
             let sum: f64 = alpha.iter().sum();
             let b = match self.variance {
                 Some(variance) => variance * sum,
-                None => self.best_bias(y, &f, bias[m]),
+                None => self.best_bias(y, weights, &f, bias[m]),
             };
             f.iter_mut().for_each(|f| *f += b);
             let (mut objective, mut gap, mut violation) = (0.0, 0.0, 0.0f64);
-            for ((&y, &alpha), &f) in y.iter().zip(alpha).zip(&f) {
-                let term = self.term(y, alpha);
+            for (((&y, &weight), &alpha), &f) in y.iter().zip(weights).zip(alpha).zip(&f) {
+                let term = self.term(y, weight, alpha);
                 objective += term;
-                gap += self.loss(y, f).0.value + alpha * f - term;
-                violation = violation.max(self.violation(y, alpha, f));
+                gap += self.loss(y, weight, f).0.value + alpha * f - term;
+                violation = violation.max(self.violation(y, weight, alpha, f));
             }
             objective -= 0.5 * self.variance.unwrap_or(0.0) * sum * sum;
             (objective, gap, violation, b)
@@ -185,10 +187,10 @@ impl Problem<'_> {
     }
 
     /// The bias that minimises the losses of one task at fixed scores: the root of the falling function `sum_i alpha_i(f_i + b)`.
-    fn best_bias(&self, y: &[f64], f: &[f64], guess: f64) -> f64 {
+    fn best_bias(&self, y: &[f64], weights: &[f64], f: &[f64], guess: f64) -> f64 {
         let slope = |b: f64| {
-            y.iter().zip(f).fold((0.0, 0.0), |(sum, curvature), (&y, &f)| {
-                let (loss, alpha) = self.loss(y, f + b);
+            y.iter().zip(weights).zip(f).fold((0.0, 0.0), |(sum, curvature), ((&y, &weight), &f)| {
+                let (loss, alpha) = self.loss(y, weight, f + b);
                 (sum + alpha, curvature + if alpha == 0.0 { 0.0 } else { loss.curvature })
             })
         };

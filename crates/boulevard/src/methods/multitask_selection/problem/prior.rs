@@ -56,6 +56,13 @@ pub(in super::super) struct Loss {
     pub curvature: f64,
 }
 
+impl Loss {
+    /// The loss of a sample that counts this much.
+    pub fn times(self, weight: f64) -> Self {
+        Self { value: weight * self.value, multiplier: weight * self.multiplier, curvature: weight * self.curvature }
+    }
+}
+
 /// `g`, `g'` and `-g''` at one multiplier.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Term {

@@ -84,15 +84,14 @@ pub struct TaskSet<'a> {
     pub outputs: Outputs,
     /// One name per feature.
     pub feature_names: Option<Vec<String>>,
+    /// What rows count, one list per table; none means 1.
+    pub weights: Option<Vec<Vec<f64>>>,
 }
 
 impl<'a> TaskSet<'a> {
     /// The tasks of a data set: its classes, labels or numbers, split by its task column if it has one.
     pub fn from_dataset(data: &Dataset<'a>) -> Result<Self> {
         data.validate()?;
-        if data.weights.as_ref().is_some_and(|weights| weights.iter().any(|&weight| weight != 1.0)) {
-            return Err(Error::data("multi-task selection has no use for sample weights: leave them out"));
-        }
         let feature_names = data.feature_names.clone();
         if let Some(tasks) = &data.tasks {
             return Self::by_task(data, tasks);
@@ -115,7 +114,8 @@ impl<'a> TaskSet<'a> {
         };
         let targets: Vec<Vec<f64>> = targets;
         let targets = targets.into_iter().map(|y| TaskTarget { table: 0, y }).collect();
-        let set = Self { tables: vec![data.x.clone()], targets, outputs, feature_names };
+        let weights = data.weights.clone().map(|weights| vec![weights]);
+        let set = Self { tables: vec![data.x.clone()], targets, outputs, feature_names, weights };
         set.check()?;
         Ok(set)
     }
@@ -139,6 +139,7 @@ impl<'a> TaskSet<'a> {
             targets: Vec::new(),
             outputs: Outputs::Tasks { names: tasks.names().to_vec(), classes },
             feature_names: data.feature_names.clone(),
+            weights: data.weights.as_ref().map(|_| Vec::new()),
         };
         for task in 0..tasks.names().len() {
             let rows: Vec<usize> = (0..data.len()).filter(|&row| tasks.codes()[row] as usize == task).collect();
@@ -149,6 +150,9 @@ impl<'a> TaskSet<'a> {
             };
             set.targets.push(TaskTarget { table: task, y });
             set.tables.push(data.x.select(&rows));
+            if let (Some(all), Some(weights)) = (&mut set.weights, &data.weights) {
+                all.push(rows.iter().map(|&row| weights[row]).collect());
+            }
         }
         set.check()?;
         Ok(set)
@@ -228,6 +232,14 @@ impl<'a> TaskSet<'a> {
                 )));
             }
         }
+        if let Some(weights) = &self.weights {
+            if weights.len() != self.tables.len() || weights.iter().zip(&self.tables).any(|(w, x)| w.len() != x.rows()) {
+                return Err(Error::shape("lists of sample weights, one weight per row", self.rows(), weights.iter().map(Vec::len).sum()));
+            }
+            if let Some(weight) = weights.iter().flatten().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+                return Err(Error::data(format!("sample weights must be finite and not negative, found {weight}")));
+            }
+        }
         match &self.feature_names {
             Some(names) if names.len() != columns => Err(Error::shape("feature names, one per column", columns, names.len())),
             _ => Ok(()),
@@ -245,7 +257,38 @@ impl<'a> TaskSet<'a> {
                 .collect(),
             outputs: self.outputs.clone(),
             feature_names: self.feature_names.clone(),
+            weights: self.weights.as_ref().map(|all| {
+                all.iter().zip(rows).map(|(weights, rows)| rows.iter().map(|&row| weights[row]).collect()).collect()
+            }),
         }
+    }
+
+    /// What a row of a table counts.
+    pub fn weight(&self, table: usize, row: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |all| all[table][row])
+    }
+
+    /// The rows that count something, one list per table; none where all do.
+    pub fn counting(&self) -> Option<Vec<Vec<usize>>> {
+        let weights = self.weights.as_ref()?;
+        let of = |weights: &Vec<f64>| (0..weights.len()).filter(|&row| weights[row] > 0.0).collect();
+        weights.iter().flatten().any(|&weight| weight == 0.0).then(|| weights.iter().map(of).collect())
+    }
+
+    /// The same tasks on some of the columns.
+    pub fn columns(&self, chosen: &[usize]) -> Result<TaskSet<'static>> {
+        let mut set = self.select(&self.tables.iter().map(|table| (0..table.rows()).collect()).collect::<Vec<Vec<usize>>>());
+        for table in &mut set.tables {
+            let mut row = vec![0.0; table.columns()];
+            let mut values = Vec::with_capacity(table.rows() * chosen.len());
+            for i in 0..table.rows() {
+                table.copy_row(i, &mut row);
+                values.extend(chosen.iter().map(|&j| row[j]));
+            }
+            *table = Matrix::dense(values, table.rows(), chosen.len())?;
+        }
+        set.feature_names = self.feature_names.as_ref().map(|names| chosen.iter().map(|&j| names[j].clone()).collect());
+        Ok(set)
     }
 
     /// Folds of every table: rows to learn from and to test on. Classes keep their shares.

@@ -35,11 +35,12 @@ impl<'a> Training<'a> {
         meter.spend(values)?;
         let mut notes = Vec::new();
         notes.extend(offset_note(learner, tasks));
-        if tasks.outputs.classify() && learner.c <= 1.0 {
+        let c = learner.c.unwrap_or(2.0);
+        if tasks.outputs.classify() && c <= 1.0 {
             notes.push(format!(
                 "c = {} gives the trivial solution: with c <= 1 the margin prior asks for no margin at all, every multiplier is zero and every \
                  decision is the bias; use c > 1",
-                learner.c
+                c
             ));
         }
         let mut kernels = Vec::new();
@@ -82,7 +83,12 @@ impl<'a> Training<'a> {
             }
         };
         meter.spend(values)?;
-        let units = tasks.targets.iter().map(|target| Task { table: target.table, y: target.y.clone() }).collect();
+        let unit = |target: &super::tasks::TaskTarget| Task {
+            table: target.table,
+            y: target.y.clone(),
+            weights: (0..target.y.len()).map(|row| tasks.weight(target.table, row)).collect(),
+        };
+        let units = tasks.targets.iter().map(unit).collect();
         Ok(Self { tasks, tables, units, kernels, notes })
     }
 }

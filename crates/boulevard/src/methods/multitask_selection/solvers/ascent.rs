@@ -113,7 +113,9 @@ impl<'a> Ascent<'a> {
             let (x, stride) = table.padded().expect("features");
             let mut scores = vec![0.0; table.rows];
             padded::rows_dot(table.isa(), x, stride, &task.w, &mut scores);
-            let losses: f64 = problem.tasks[m].y.iter().zip(&scores).map(|(&y, f)| problem.loss(y, f + task.bias).0.value).sum();
+            let of = &problem.tasks[m];
+            let samples = of.y.iter().zip(&of.weights).zip(&scores);
+            let losses: f64 = samples.map(|((&y, &weight), f)| problem.loss(y, weight, f + task.bias).0.value).sum();
             losses + 0.5 * problem.stiffness() * task.bias * task.bias
         });
         let penalty = |size: f64| {
@@ -194,7 +196,7 @@ fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], tur
     for pass in 0..=PASSES {
         let kept = f64::dispatch(
             table.isa(),
-            Pass { problem, y: &problem.tasks[m].y, x, stride, on, curvature: &curvature, variance, state, order: &order },
+            Pass { problem, y: &problem.tasks[m].y, weights: &problem.tasks[m].weights, x, stride, on, curvature: &curvature, variance, state, order: &order },
         );
         if pass == 0 {
             order = kept;
@@ -210,6 +212,7 @@ fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], tur
 struct Pass<'a> {
     problem: &'a Problem<'a>,
     y: &'a [f64],
+    weights: &'a [f64],
     x: &'a [f64],
     stride: usize,
     on: &'a [f64],
@@ -224,7 +227,7 @@ impl Job<f64> for Pass<'_> {
 
     #[inline(always)]
     fn run<S: Simd<f64>>(self, simd: S) -> Vec<usize> {
-        let Self { problem, y, x, stride, on, curvature, variance, state, order } = self;
+        let Self { problem, y, weights, x, stride, on, curvature, variance, state, order } = self;
         let mut kept = Vec::with_capacity(order.len());
         let mut sum: f64 = state.alpha.iter().sum();
         for &i in order {
@@ -232,7 +235,7 @@ impl Job<f64> for Pass<'_> {
             let bias = state.center + variance * sum;
             let score = padded::dot(simd, row, &state.w) + bias;
             let (old, step) = (state.alpha[i], curvature[i] + variance);
-            let new = problem.best_coefficient(y[i], score - step * old, step);
+            let new = problem.best_coefficient(y[i], weights[i], score - step * old, step);
             if new != 0.0 || old != 0.0 {
                 kept.push(i);
             }
@@ -251,13 +254,13 @@ impl Problem<'_> {
     /// The best coefficient of one sample when all others stay: `score` is the score without its own part, `step` what the score gains per
     /// unit of the coefficient.
     #[inline(always)]
-    fn best_coefficient(&self, y: f64, score: f64, step: f64) -> f64 {
+    fn best_coefficient(&self, y: f64, weight: f64, score: f64, step: f64) -> f64 {
         let (missing, sign) = if self.classify {
             (-y * score, y)
         } else {
             let rest = y - score;
             (rest.abs(), if rest < 0.0 { -1.0 } else { 1.0 })
         };
-        sign * self.margin.best(missing, step)
+        sign * weight * self.margin.best(missing, step * weight)
     }
 }

@@ -34,9 +34,10 @@ impl State {
             let (of_alpha, of_omega) = task
                 .y
                 .iter()
+                .zip(&task.weights)
                 .zip(scores)
-                .map(|(&y, &f)| {
-                    let (loss, alpha) = problem.loss(y, f);
+                .map(|((&y, &weight), &f)| {
+                    let (loss, alpha) = problem.loss(y, weight, f);
                     sum += loss.value;
                     (alpha, loss.curvature)
                 })

@@ -1,7 +1,7 @@
 //! Primal-dual interior point method.
 //!
 //! Every multiplier `0 <= v < c` has a partner `z` for the lower bound with `v z -> 0`. The logarithm of the margin prior is itself a
-//! barrier for the upper bound, of weight exactly 1: `(c - v) x = 1`. Far from the solution both products follow the same shrinking
+//! barrier for the upper bound, of weight exactly 1: `(c - v) x = 1` (a sample that counts s: `(s c - v) x = s`). Far from the solution both products follow the same shrinking
 //! target `t` (the second `max(1, t)`), which keeps the first steps long. Weights, sums and switches move on their curve
 //! (see [`super::newton`]); treating the switches as a function of the multipliers instead took ten times as many steps.
 //!
@@ -67,7 +67,7 @@ impl<'a> Interior<'a> {
             .iter()
             .map(|task| {
                 let n = task.y.len();
-                let v = vec![0.5 * problem.margin.c; sides * n];
+                let v = (0..sides * n).map(|j| 0.5 * problem.margin.c * task.weights[j % n]).collect();
                 let (mut z, mut x) = (vec![START; sides * n], Vec::new());
                 if let Some(offset) = log {
                     // x - z = a + offset makes the stationarity hold at score zero, both partners at least START.
@@ -219,7 +219,7 @@ impl<'a> Interior<'a> {
             .map(|j| {
                 let slope = match problem.margin.log_offset() {
                     Some(offset) => offset - of.x[j],
-                    None => problem.margin.term(of.v[j]).slope,
+                    None => problem.margin.term(of.v[j] / problem.weight(m, j)).slope,
                 };
                 problem.linear(y, j) + slope - problem.sign(y, j) * scores[j % y.len()] + of.z[j]
             })
@@ -231,7 +231,11 @@ impl<'a> Interior<'a> {
         let (problem, of) = (self.problem, &self.multipliers[m]);
         (0..of.v.len())
             .map(|j| {
-                let upper = if of.x.is_empty() { problem.margin.term(of.v[j]).curvature } else { of.x[j] / (problem.margin.c - of.v[j]) };
+                let upper = if of.x.is_empty() {
+                    problem.margin.term(of.v[j] / problem.weight(m, j)).curvature / problem.weight(m, j)
+                } else {
+                    of.x[j] / problem.room(m, j, of.v[j])
+                };
                 upper + of.z[j] / of.v[j]
             })
             .collect()
@@ -249,8 +253,8 @@ impl<'a> Interior<'a> {
             };
             let ex: Vec<f64> = (0..of.x.len())
                 .map(|j| {
-                    let room = problem.margin.c - of.v[j];
-                    (aim.target.max(1.0) - room * of.x[j] + corrected(j, |d| &d.x)) / room
+                    let room = problem.room(m, j, of.v[j]);
+                    (aim.target.max(1.0) * problem.weight(m, j) - room * of.x[j] + corrected(j, |d| &d.x)) / room
                 })
                 .collect();
             let ez: Vec<f64> = (0..of.v.len()).map(|j| (aim.target - of.v[j] * of.z[j] - corrected(j, |d| &d.z)) / of.v[j]).collect();
@@ -276,7 +280,7 @@ impl<'a> Interior<'a> {
             let dv: Vec<f64> =
                 (0..of.v.len()).map(|j| (sides[m][j] - problem.sign(y, j) * step.scores[m][j % y.len()]) / slopes[m][j]).collect();
             z.push((0..of.v.len()).map(|j| lower[m][j] - of.z[j] * dv[j] / of.v[j]).collect());
-            x.push((0..of.x.len()).map(|j| upper[m][j] + of.x[j] * dv[j] / (problem.margin.c - of.v[j])).collect());
+            x.push((0..of.x.len()).map(|j| upper[m][j] + of.x[j] * dv[j] / problem.room(m, j, of.v[j])).collect());
             v.push(dv);
         }
         Direction { step, v, z, x }
@@ -293,7 +297,7 @@ impl<'a> Interior<'a> {
             };
             for (j, &v) in of.v.iter().enumerate() {
                 limit(v, direction.v[m][j]);
-                limit(self.problem.margin.c - v, -direction.v[m][j]);
+                limit(self.problem.room(m, j, v), -direction.v[m][j]);
                 limit(of.z[j], direction.z[m][j]);
                 if let Some(&x) = of.x.get(j) {
                     limit(x, direction.x[m][j]);
@@ -318,6 +322,17 @@ impl<'a> Interior<'a> {
 }
 
 impl Problem<'_> {
+    /// What the sample of multiplier `j` counts.
+    fn weight(&self, m: usize, j: usize) -> f64 {
+        let weights = &self.tasks[m].weights;
+        weights[j % weights.len()]
+    }
+
+    /// How far multiplier `j` is from its upper bound.
+    fn room(&self, m: usize, j: usize, v: f64) -> f64 {
+        self.weight(m, j) * self.margin.c - v
+    }
+
     /// How multiplier `j` of a task enters the signed coefficient: classification has one per sample, regression first the upper side of
     /// every sample, then the lower.
     fn sign(&self, y: &[f64], j: usize) -> f64 {

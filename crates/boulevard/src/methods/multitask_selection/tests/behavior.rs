@@ -22,6 +22,7 @@ fn tasks(seed: u64, count: usize, n: usize, d: usize, classify: bool) -> TaskSet
             classes: classify.then(|| ["no".to_owned(), "yes".to_owned()]),
         },
         feature_names: None,
+        weights: None,
     };
     for table in 0..count {
         let x: Vec<f64> = (0..n * d).map(|_| random.normal()).collect();
@@ -37,6 +38,11 @@ fn tasks(seed: u64, count: usize, n: usize, d: usize, classify: bool) -> TaskSet
     set
 }
 
+/// Everything given, nothing chosen.
+fn given() -> MultiTaskSelection {
+    MultiTaskSelection { rho: Some(0.01), c: Some(3.0), ..MultiTaskSelection::default() }
+}
+
 fn message<T>(result: Result<T>) -> String {
     result.err().map(|error| error.to_string()).unwrap_or_default()
 }
@@ -45,7 +51,7 @@ fn message<T>(result: Result<T>) -> String {
 fn threads_do_not_change_a_bit() {
     for (count, n, d, c) in [(3, 40, 12, 3.0), (1, 700, 150, 2.0), (4, 150, 200, 1.5)] {
         let set = tasks(1, count, n, d, true);
-        let learner = MultiTaskSelection { c, ..Default::default() };
+        let learner = MultiTaskSelection { c: Some(c), ..given() };
         let mut one = learner.fit_tasks(&set, &Context::default().with_threads(1)).unwrap();
         let mut two = learner.fit_tasks(&set, &Context::default().with_threads(2)).unwrap();
         (one.report.seconds, two.report.seconds) = (0.0, 0.0);
@@ -58,7 +64,7 @@ fn threads_do_not_change_a_bit() {
 fn samples_that_do_not_count_have_multipliers_of_exactly_zero() {
     for (select, tolerance) in [(Select::Features, 1e-6), (Select::Features, 1e-9), (Select::Kernels, 1e-6)] {
         let learner =
-            MultiTaskSelection { select, kernels: vec![Kernel::Linear, Kernel::rbf(0.02)], c: 10.0, tolerance, ..Default::default() };
+            MultiTaskSelection { select, kernels: vec![Kernel::Linear, Kernel::rbf(0.02)], c: Some(10.0), tolerance, ..given() };
         let model = learner.fit_tasks(&tasks(7, 1, 200, 6, true), &Context::default()).unwrap();
         let (zeros, tiny) =
             (model.coefficients[0].iter().filter(|a| **a == 0.0).count(), model.coefficients[0].iter().filter(|a| a.abs() < 1e-9).count());
@@ -70,7 +76,7 @@ fn samples_that_do_not_count_have_multipliers_of_exactly_zero() {
 #[test]
 fn a_path_agrees_with_single_fits_and_own_switches_with_single_tasks() {
     let set = tasks(2, 3, 30, 8, true);
-    let learner = MultiTaskSelection { tolerance: 1e-10, ..Default::default() };
+    let learner = MultiTaskSelection { tolerance: 1e-10, ..given() };
     let ln_rhos = [0.0, -2.3, -9.2, -4.6];
     let path = learner.path(&set, &ln_rhos, &Context::default()).unwrap();
     for (model, ln_rho) in path.iter().zip(ln_rhos) {
@@ -95,9 +101,9 @@ fn a_path_agrees_with_single_fits_and_own_switches_with_single_tasks() {
 #[test]
 fn rho_one_has_all_switches_on_and_c_up_to_one_is_trivial() {
     let set = tasks(3, 2, 25, 5, true);
-    let model = MultiTaskSelection { rho: 1.0, ..Default::default() }.fit_tasks(&set, &Context::default()).unwrap();
+    let model = MultiTaskSelection { rho: Some(1.0), ..given() }.fit_tasks(&set, &Context::default()).unwrap();
     assert!(model.switches.iter().all(|&on| on == 1.0) && model.report.gap <= 1e-6);
-    let trivial = MultiTaskSelection { c: 1.0, ..Default::default() }.fit_tasks(&set, &Context::default()).unwrap();
+    let trivial = MultiTaskSelection { c: Some(1.0), ..given() }.fit_tasks(&set, &Context::default()).unwrap();
     assert!(trivial.weights.iter().all(|&w| w == 0.0) && trivial.intercepts == [0.0, 0.0]);
     assert_eq!((trivial.report.objective, trivial.report.gap), (0.0, 0.0));
     assert!(trivial.notes[0].contains("c > 1"), "{:?}", trivial.notes);
@@ -107,14 +113,14 @@ fn rho_one_has_all_switches_on_and_c_up_to_one_is_trivial() {
 fn tiny_priors_and_constant_targets_are_solved() {
     for ln_rho in [-30.0, -400.0, -700.0] {
         for classify in [true, false] {
-            let learner = MultiTaskSelection { ln_rho: Some(ln_rho), c: 50.0, ..Default::default() };
+            let learner = MultiTaskSelection { ln_rho: Some(ln_rho), c: Some(50.0), ..given() };
             let model = learner.fit_tasks(&tasks(4, 2, 30, 6, classify), &Context::default()).unwrap();
             assert!(model.report.gap <= 1e-6, "ln rho {ln_rho}: gap {}", model.report.gap);
         }
     }
     let mut set = tasks(5, 1, 20, 3, false);
     set.targets[0].y = vec![7.0; 20];
-    let flat = MultiTaskSelection { bias: BiasPrior::Flat, ..Default::default() }.fit_tasks(&set, &Context::default()).unwrap();
+    let flat = MultiTaskSelection { bias: BiasPrior::Flat, ..given() }.fit_tasks(&set, &Context::default()).unwrap();
     assert!((flat.intercepts[0] - 7.0).abs() <= flat.parameters.epsilon + 0.5 && flat.report.gap == 0.0);
 }
 
@@ -124,10 +130,10 @@ fn bad_parameters_and_data_are_named() {
     let fit = |learner: &MultiTaskSelection, set: &TaskSet<'_>| message(learner.fit_tasks(set, &Context::default()));
     let plain = MultiTaskSelection::default();
     for (learner, word) in [
-        (MultiTaskSelection { c: 0.0, ..plain.clone() }, "parameter `c`"),
-        (MultiTaskSelection { c: f64::NAN, ..plain.clone() }, "parameter `c`"),
-        (MultiTaskSelection { rho: 0.0, ..plain.clone() }, "parameter `rho`"),
-        (MultiTaskSelection { rho: 1.5, ..plain.clone() }, "parameter `rho`"),
+        (MultiTaskSelection { c: Some(0.0), ..plain.clone() }, "parameter `c`"),
+        (MultiTaskSelection { c: Some(f64::NAN), ..plain.clone() }, "parameter `c`"),
+        (MultiTaskSelection { rho: Some(0.0), ..plain.clone() }, "parameter `rho`"),
+        (MultiTaskSelection { rho: Some(1.5), ..plain.clone() }, "parameter `rho`"),
         (MultiTaskSelection { ln_rho: Some(1.0), ..plain.clone() }, "parameter `ln_rho`"),
         (MultiTaskSelection { ln_rho: Some(-1e4), ..plain.clone() }, "parameter `ln_rho`"),
         (MultiTaskSelection { tolerance: 0.0, ..plain.clone() }, "parameter `tolerance`"),
@@ -181,7 +187,7 @@ fn duplicate_tasks_and_zero_vectors_have_an_answer() {
     let learner = MultiTaskSelection {
         select: Select::Kernels,
         kernels: vec![Kernel::Linear, Kernel::poly(2, 1.0, 0.0), Kernel::rbf(0.5)],
-        ..Default::default()
+        ..given()
     };
     let model = learner.fit_tasks(&rows, &Context::default()).unwrap();
     assert!(model.report.gap <= 1e-6);
@@ -193,7 +199,7 @@ fn duplicate_tasks_and_zero_vectors_have_an_answer() {
 fn near_identity_kernels_are_pointed_out() {
     let set = tasks(9, 1, 20, 6, true);
     let kernels = vec![Kernel::Linear, Kernel::rbf(1e3)];
-    let model = MultiTaskSelection { select: Select::Kernels, kernels, ..Default::default() }.fit_tasks(&set, &Context::default()).unwrap();
+    let model = MultiTaskSelection { select: Select::Kernels, kernels, ..given() }.fit_tasks(&set, &Context::default()).unwrap();
     assert!(model.notes.iter().any(|note| note.starts_with("kernel 2 (rbf")), "{:?}", model.notes);
     assert_eq!(model.notes.len(), 1);
 }
@@ -203,8 +209,8 @@ fn files_hold_models_to_the_bit_and_broken_ones_are_refused() {
     let set = tasks(10, 2, 20, 5, true);
     let kernels = vec![Kernel::Linear, Kernel::rbf(0.3)];
     for learner in [
-        MultiTaskSelection { calibrate: true, ..Default::default() },
-        MultiTaskSelection { select: Select::Kernels, kernels, share: false, ..Default::default() },
+        MultiTaskSelection { calibrate: true, ..given() },
+        MultiTaskSelection { select: Select::Kernels, kernels, share: false, ..given() },
     ] {
         let model = AnyModel::from(learner.fit_tasks(&set, &Context::default()).unwrap());
         let bytes = model.to_bytes().unwrap();
@@ -221,7 +227,7 @@ fn classes_labels_and_sparse_tables_predict() {
     let x: Vec<f64> = (0..90 * 4).map(|_| random.normal()).collect();
     let names: Vec<String> = x.chunks_exact(4).map(|row| format!("c{}", if row[0] > 0.5 { 2 } else { u8::from(row[1] > 0.0) })).collect();
     let data = Dataset::classes(Matrix::dense(x, 90, 4).unwrap(), Categories::from_names(&names));
-    let learner = MultiTaskSelection { c: 5.0, calibrate: true, ..Default::default() };
+    let learner = MultiTaskSelection { c: Some(5.0), calibrate: true, ..given() };
     let model = learner.fit(&data).unwrap();
     let said = model.predict(&data.x).unwrap();
     let crate::data::Target::Classes(said) = said else { panic!("classes") };
@@ -248,7 +254,7 @@ fn a_stopped_fit_is_a_usable_model() {
     let model = MultiTaskSelection::default().fit_tasks(&set, &Context::default().with_observer(&flag)).unwrap();
     assert_eq!(model.report.stop, StopReason::Interrupted);
     assert_eq!(model.decision_values(&set.tables[0]).unwrap().len(), 200);
-    let few = MultiTaskSelection { max_iterations: Some(2), ..Default::default() }.fit_tasks(&set, &Context::default()).unwrap();
+    let few = MultiTaskSelection { max_iterations: Some(2), ..given() }.fit_tasks(&set, &Context::default()).unwrap();
     assert_eq!((few.report.stop, few.report.iterations), (StopReason::MaxIterations, 2));
     assert!(few.report.gap > 1e-6);
 }
@@ -276,12 +282,12 @@ proptest! {
         let set = tasks(seed, count, n, d, classify);
         let learner = MultiTaskSelection {
             ln_rho: Some(ln_rho),
-            c,
+            c: Some(c),
             bias: if flat { BiasPrior::Flat } else { BiasPrior::Gaussian },
             margin_prior: if jj { MarginPrior::Jj } else { MarginPrior::Exp },
             select: if kernels { Select::Kernels } else { Select::Features },
             kernels: if kernels { vec![Kernel::Linear, Kernel::poly(2, 1.0, 1.0), Kernel::rbf(0.4)] } else { Vec::new() },
-            ..Default::default()
+            ..given()
         };
         let model = learner.fit_tasks(&set, &Context::single()).unwrap();
         prop_assert!(model.report.gap <= 1e-6, "gap {} after {} steps", model.report.gap, model.report.iterations);

@@ -1,5 +1,6 @@
 //! The solved problems of the method page, and the optimum itself.
 
+mod automatic;
 mod behavior;
 
 use serde_json::Value;
@@ -53,7 +54,8 @@ fn read(name: &str) -> Vector {
             });
             TaskTable::kernels(grams.collect(), n, Isa::detect())
         });
-        tasks.push(Task { table: m, y: numbers(&task["y"]) });
+        let y = numbers(&task["y"]);
+        tasks.push(Task { table: m, weights: vec![1.0; y.len()], y });
     }
     Vector { json, tables, tasks }
 }

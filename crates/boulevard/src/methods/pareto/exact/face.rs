@@ -13,7 +13,7 @@ use crate::kernel::{self, KernelRows};
 use crate::linalg::UpdatedFactor;
 
 /// Free variables up to which a factor is kept.
-const MOST_FREE: usize = 2000;
+const MOST_FREE: usize = 5000;
 /// Added to the diagonal, relative to its largest value, the smallest that works: free sets may exceed the matrix' numerical rank.
 const RIDGES: [f64; 3] = [1e-13, 1e-12, 1e-11];
 
@@ -180,27 +180,33 @@ impl Face {
             }
         }
         self.members.iter().for_each(|&i| wanted[i] = false);
-        let mut buffer = Vec::new();
-        for &i in free.iter().filter(|&&i| wanted[i]) {
-            if !self.append(full_row(rows, i, n, &mut buffer), i, point.sides[i]) {
-                return false;
-            }
+        let coming: Vec<usize> = free.iter().copied().filter(|&i| wanted[i]).collect();
+        if !self.append(rows, &coming, point) {
+            return false;
         }
         self.gradient = self.members.iter().map(|&i| point.gradient[i]).collect();
         true
     }
 
-    /// Adds variable `i` with this row of the matrix.
-    fn append(&mut self, row: &[f64], i: usize, side: u8) -> bool {
-        let value = |f: usize| row[self.members[f]] + if self.sides[f] == side { self.shift } else { -self.shift };
-        // Less than half the ridge is left where rounding has eaten it.
-        if !self.factor.append(value, row[i] + self.shift + self.ridge, 0.5 * self.ridge) {
-            return false;
+    /// Adds variables.
+    fn append(&mut self, rows: &dyn KernelRows<f64>, coming: &[usize], point: &Point<'_>) -> bool {
+        let (n, first) = (point.alpha.len(), self.members.len());
+        self.members.extend(coming);
+        self.sides.extend(coming.iter().map(|&i| point.sides[i]));
+        let mut buffer = Vec::new();
+        // The rows' values at the members, one after the other: a kernel that keeps no rows has one buffer for all.
+        let (members, sides) = (&self.members, &self.sides);
+        let mut values: Vec<Vec<f64>> = Vec::with_capacity(coming.len());
+        for (r, &i) in coming.iter().enumerate() {
+            let row = full_row(rows, i, n, &mut buffer);
+            let side = point.sides[i];
+            let shifted = |f: usize| row[members[f]] + if sides[f] == side { self.shift } else { -self.shift };
+            let mut of_row: Vec<f64> = (0..=first + r).map(shifted).collect();
+            of_row[first + r] += self.ridge;
+            values.push(of_row);
         }
-        self.members.push(i);
-        self.sides.push(side);
-        self.gradient.push(0.0);
-        true
+        // Less than half the ridge is left where rounding has eaten it.
+        self.factor.append(coming.len(), |r, f| values[r][f], 0.5 * self.ridge)
     }
 
     /// Steps until the face's best point, or until too few are free; where every variable ends.
@@ -237,16 +243,12 @@ impl Face {
     fn direction(&self) -> Option<(Vec<f64>, [f64; 2])> {
         let m = self.members.len();
         let mut step: Vec<f64> = self.gradient.iter().map(|g| -g).collect();
-        self.factor.solve(&mut step);
         let sides: &[u8] = if self.sides.contains(&1) { &[0, 1] } else { &[0] };
-        let answers: Vec<Vec<f64>> = sides
-            .iter()
-            .map(|&side| {
-                let mut answer: Vec<f64> = self.sides.iter().map(|&s| f64::from(s == side)).collect();
-                self.factor.solve(&mut answer);
-                answer
-            })
-            .collect();
+        let of_side = |&side: &u8| -> Vec<f64> { self.sides.iter().map(|&s| f64::from(s == side)).collect() };
+        let mut answers: Vec<Vec<f64>> = sides.iter().map(of_side).collect();
+        let mut right: Vec<&mut [f64]> = answers.iter_mut().map(Vec::as_mut_slice).collect();
+        right.push(&mut step);
+        self.factor.solve(&mut right);
         let total = |values: &[f64], side: u8| (0..m).filter(|&f| self.sides[f] == side).map(|f| values[f]).sum::<f64>();
         let mut multipliers = [0.0; 2];
         if sides.len() == 1 {

@@ -17,6 +17,9 @@ use crate::error::Result;
 use crate::observe::{Context, Progress, StopReason};
 use crate::solver::{DualProblem, Equality, KernelSource, Options, Solver};
 
+/// The stage that progress is told of.
+pub(in super::super) const POINTS: &str = "front";
+
 /// Attempts to reach the relative tolerance: its scale is known only afterwards.
 const ATTEMPTS: usize = 6;
 
@@ -27,6 +30,9 @@ const VANISHED: f64 = 2e-10;
 const PATIENCE: usize = 8;
 /// Slots after which the gradient is computed anew: followed from slot to slot, its rounding adds up.
 const REFRESH: usize = 25;
+
+/// Samples from which a table counts as large: the second slot starts from a drained first one, not from a scaled one.
+pub(in super::super) const MANY: usize = 2000;
 
 /// Parts in which a sum is taken away from samples at their bounds: gradients change as it goes.
 const DRAIN_PARTS: usize = 4;
@@ -153,7 +159,7 @@ impl<'a> SlotTask<'a> {
 
     /// Why to stop, if so. Without a total: the count of slots is told elsewhere.
     fn stopped(&self) -> Option<StopReason> {
-        self.context.check(&Progress { stage: "front", done: 0, total: None, violation: None, tolerance: None })
+        self.context.check(&Progress { stage: POINTS, done: 0, total: None, violation: None, tolerance: None })
     }
 
     /// `Q alpha`, computed anew.
@@ -182,7 +188,8 @@ impl<'a> SlotTask<'a> {
     /// Sums are equally spaced. Where the kernel is rich enough for `q` to vanish (up to rounding) at some sum, it vanishes at all smaller
     /// ones, which are then no better in anything: the slots meant for them halve the steps above instead, from the small end on, where
     /// the equivalent C changes fastest.
-    pub(in super::super) fn sweep(&self, points: usize, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+    /// Sums below the share `least` of the largest are left out.
+    pub(in super::super) fn sweep(&self, points: usize, least: f64, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
         let mut solver = self.solver(cache, context)?;
         let (n, largest) = (self.signs.len(), self.largest());
         let spacing = largest / points as f64;
@@ -190,9 +197,14 @@ impl<'a> SlotTask<'a> {
         let (mut stopped, mut kept) = (false, None);
         for k in 0..points {
             let sum = spacing * (points - k) as f64;
+            if sum < least * largest {
+                stopped = true;
+                break;
+            }
             let (start, gradient) = match slots.as_slice() {
                 [] => (self.fill(&vec![1.0; n], sum), None),
-                [.., last] if k % REFRESH == 0 => {
+                // Scaled, all samples of a large table would be free, and leave the face one by one.
+                [.., last] if k % REFRESH == 0 || (k == 1 && n > MANY) => {
                     let start = self.drain(last, sum)?.0;
                     let gradient = self.product(&start)?;
                     (start, Some(gradient))
@@ -246,7 +258,7 @@ impl<'a> SlotTask<'a> {
 
     /// Reports progress; whether a slot was stopped, or the caller wants to stop after it.
     fn ended(&self, slot: &mut Slot, done: usize, points: usize, context: &Context<'_>) -> bool {
-        if let Some(reason) = context.step("front", done + 1, points) {
+        if let Some(reason) = context.step(POINTS, done + 1, points) {
             slot.stop = slot.stop.worst(reason);
         }
         matches!(slot.stop, StopReason::TimeLimit | StopReason::Interrupted)

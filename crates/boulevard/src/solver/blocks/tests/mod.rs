@@ -1,6 +1,7 @@
 //! The loop's promises: the optimum of pair steps, a true certificate, the same bits for any number of threads, an end for every input.
 
 mod certificate;
+mod fleet;
 mod hard;
 mod optimum;
 mod shards;

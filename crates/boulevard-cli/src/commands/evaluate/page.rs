@@ -1,0 +1,70 @@
+//! The report of a cross-validation.
+
+use anyhow::Result;
+use boulevard::data::{Dataset, Target};
+use boulevard::gallery;
+use boulevard::metrics::comparison::{mean, standard_deviation};
+use boulevard::metrics::regression;
+
+use super::curve::Curve;
+use super::{Comparison, Judged, label_confusion, verdict};
+use crate::args::EvaluateArgs;
+use crate::report::html::Page;
+use crate::report::{labels, number, story};
+
+/// Methods side by side, then what each said about the rows it had not seen.
+pub fn page(judged: &[Judged], tests: &[Comparison], curve: Option<&Curve>, data: &Dataset<'_>, args: &EvaluateArgs) -> Result<String> {
+    let share = !matches!(data.target, Target::Real(_));
+    let name = args.data.file_name().map_or_else(|| args.data.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let mut page = Page::new(&format!("{} on {name}", judged.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")));
+    page.text(&format!(
+        "{name}: {}. {} folds, repeated {} times; every row is judged by machines that did not see it.",
+        crate::data::in_words(data),
+        args.folds,
+        args.repeats
+    ));
+    let rows: Vec<(String, f64, f64)> =
+        judged.iter().map(|one| (one.name.clone(), mean(&one.errors), standard_deviation(&one.errors))).collect();
+    let show = |value: f64| if share { number::percent(value) } else { number::g(value) };
+    let sentence = match rows.iter().min_by(|a, b| a.1.total_cmp(&b.1)) {
+        Some((best, error, spread)) if rows.len() > 1 => {
+            format!("{best} has the lowest mean error, {} (standard deviation over folds {}).", show(*error), show(*spread))
+        }
+        Some((_, error, spread)) => format!("Mean error {}, standard deviation over folds {}.", show(*error), show(*spread)),
+        None => String::new(),
+    };
+    page.classed("lead", &sentence);
+    if rows.len() > 1 {
+        page.pictures([gallery::comparison(&rows, share, &sentence)]);
+    }
+    page.list(&tests.iter().map(|one| verdict(judged, one.first, one.second, &one.test)).collect::<Vec<_>>());
+    if let Some(curve) = curve {
+        page.pictures([curve.picture()]);
+    }
+    for one in judged {
+        page.section(&format!("What {} said", one.name));
+        if let Some(rows) = gallery::Judged::from_folds(&one.folds, data)? {
+            page.pictures(story::goodness(&rows)?).pictures([gallery::hardest(&rows)]);
+        }
+        if let Some(counts) = label_confusion(one, data)? {
+            page.text(&labels::summary(&counts))
+                .pictures([gallery::label_bars(&counts, "rows that were not learnt from")])
+                .table(&labels::table(&counts));
+        }
+        if let Target::Real(truth) = &data.target {
+            let truth: Vec<f64> = one.rows().into_iter().map(|row| truth[row]).collect();
+            let said: Vec<f64> = one
+                .folds
+                .iter()
+                .flat_map(|fold| if let Target::Real(said) = &fold.predictions { said.clone() } else { Vec::new() })
+                .collect();
+            if said.len() == truth.len() {
+                page.text(&format!("R2 {}", number::g(regression::r2(&truth, &said, None)?)));
+                page.pictures([gallery::agreement(&truth, &said, true)?]);
+            }
+        }
+    }
+    page.section("How it was made").lines(&story::command_line());
+    story::summary(&mut page, data);
+    Ok(page.finish())
+}

@@ -1,0 +1,270 @@
+// Reports and the page in a real browser; run by scripts/test-web.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, statSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { request as plainRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { boulevard, drawn, explore, launch, open, overlaps, tooWide, violations } from "./kit.mjs";
+
+let browser;
+let folder;
+before(async () => {
+  browser = await launch();
+  folder = mkdtempSync(join(tmpdir(), "boulevard-browser-"));
+});
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A report must hold at every width and in both lights. */
+async function checkReport(file) {
+  assert.ok(statSync(file).size < 1_500_000, `${file} has ${statSync(file).size} bytes`);
+  for (const [width, scheme] of [[1200, "light"], [800, "dark"], [390, "light"]]) {
+    const { page, complaints, asked, close } = await open(browser, `file://${file}`, { width, scheme });
+    await drawn(page);
+    assert.deepEqual(complaints, [], `${file} at ${width}`);
+    assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("blob:")), [], "a report asks nobody");
+    assert.deepEqual(await overlaps(page), [], `${file} at ${width}`);
+    assert.ok((await tooWide(page)) <= 0, `${file} at ${width} scrolls sideways`);
+    const empty = await page.evaluate(() => Array.from(document.querySelectorAll("figure.picture")).filter((figure) => !figure.querySelector(".stage svg, .barlist")).length);
+    assert.equal(empty, 0, "every picture is drawn");
+    if (width === 1200) assert.deepEqual(await violations(page), [], file);
+    if (width === 800) assert.deepEqual(await violations(page), [], `${file} in the dark`);
+    await close();
+  }
+}
+
+test("the tour's report holds every method's pictures", async () => {
+  boulevard(["demo", "-q", "-o", "demo.html"], folder);
+  await checkReport(join(folder, "demo.html"));
+});
+
+test("a report of a training can be hovered, zoomed, read as a table and downloaded", async () => {
+  const rows = ["a,b,c,kind"];
+  for (let i = 0; i < 150; i++) {
+    const [a, b, c] = [((i * 37) % 101) / 50, ((i * 53) % 97) / 48, ((i * 29) % 89) / 44];
+    rows.push(`${a},${b},${c},${a * b + 0.3 * c > 1.2 + 0.2 * ((i * 7) % 5 - 2) ? "yes" : "no </script>"}`);
+  }
+  writeFileSync(join(folder, "odd names.csv"), rows.join("\n") + "\n");
+  boulevard(["train", "odd names.csv", "--method", "pareto", "--scale", "standard", "--n-points", "40", "-q", "--report", "train.html"], folder);
+  const file = join(folder, "train.html");
+  await checkReport(file);
+  const { page, close } = await open(browser, `file://${file}`);
+  await drawn(page);
+  const figure = page.locator('figure[data-id="errors"]');
+  await figure.scrollIntoViewIfNeeded();
+  const box = await figure.locator(".stage").boundingBox();
+  await page.mouse.move(box.x + 0.5 * box.width, box.y + 0.5 * box.height);
+  await page.waitForFunction(() => document.querySelector('figure[data-id="errors"] [aria-label="tip"] text') !== null);
+  const ticks = () => figure.locator('[aria-label="x-axis tick label"] text').allTextContents();
+  const whole = await ticks();
+  await page.mouse.move(box.x + 0.3 * box.width, box.y + 0.3 * box.height);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.6 * box.width, box.y + 0.7 * box.height, { steps: 4 });
+  await page.mouse.up();
+  assert.notDeepEqual(await ticks(), whole, "dragging zooms");
+  await figure.getByRole("button", { name: /whole picture/ }).click();
+  assert.deepEqual(await ticks(), whole);
+  const [download] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: /Download/ }).click()]);
+  assert.equal(download.suggestedFilename(), "errors.csv");
+  await figure.locator("summary").click();
+  assert.ok((await figure.locator("table tr").count()) > 20, "a table behind the picture");
+  await close();
+});
+
+test("reports of evaluate, tune and every kind of target", async () => {
+  boulevard(["demo", "-q", "-o", "again.html"], folder);
+  const server = explore([], folder);
+  // Built-in sets are written by the page: ask for two of them.
+  const url = await server.url;
+  const { page, close } = await open(browser, url);
+  for (const name of ["banana", "friedman"]) {
+    await page.selectOption("#builtin", name);
+    await page.waitForFunction((name) => document.getElementById("source").textContent.startsWith(name), name);
+  }
+  await close();
+  server.child.kill("SIGINT");
+  await server.ended;
+  boulevard(["evaluate", "banana.csv", "--method", "svc", "--method", "induce", "--folds", "3", "-q", "--report", "evaluate.html"], folder);
+  boulevard(["tune", "friedman.csv", "--method", "svr", "--c-grid", "1,10", "--gamma-grid", "0.1,1", "--folds", "3", "-q", "--report", "tune.html"], folder);
+  await checkReport(join(folder, "evaluate.html"));
+  await checkReport(join(folder, "tune.html"));
+});
+
+test("train on the page, choose on the front, save, and predict with it", async () => {
+  const server = explore(["--folder", folder], folder);
+  const { page, complaints, close } = await open(browser, await server.url);
+  assert.ok(!page.url().includes("token"), "the token does not stay in the address");
+  await page.selectOption("#builtin", "banana");
+  await page.waitForSelector("#train:not([disabled])");
+  assert.equal(await page.inputValue("#method"), "pareto");
+  await page.fill("#flag-gamma", "1");
+  assert.match(await page.textContent("#command"), /^boulevard train banana.csv --method pareto .*--gamma=1$/);
+  await page.click("#train");
+  await page.waitForSelector('#own figure[data-id="front"] svg', { timeout: 60_000 });
+  await page.waitForSelector('#map figure[data-id="map"] svg');
+  const facts = () => page.textContent("#facts");
+  const start = await facts();
+  const stage = page.locator('#own figure[data-id="front"] .stage');
+  const dot = page.locator('#own figure[data-id="front"] .stage g[aria-label="dot"] path, #own figure[data-id="front"] .stage g[aria-label="dot"] circle').nth(12);
+  const place = await dot.boundingBox();
+  await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+  await page.mouse.click(place.x + place.width / 2, place.y + place.height / 2);
+  await page.waitForFunction((start) => document.getElementById("facts").textContent !== start, start);
+  const chosen = await facts();
+  assert.match(chosen, /equivalent C/);
+  assert.match(chosen, /support vectors/);
+  assert.match(await page.textContent("#command"), /--pick=\d+ --no-refit$/);
+  assert.ok(await page.locator('#point-pictures figure[data-id="confusion"] svg').count());
+  // The same by keyboard, against a pinned point.
+  await page.click("#pin");
+  await stage.focus();
+  for (let i = 0; i < 25; i++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((chosen) => document.getElementById("facts").textContent !== chosen, chosen);
+  await page.waitForFunction(() => /They differ on/.test(document.getElementById("comparison").textContent));
+  await page.click("#explain");
+  await page.waitForSelector('#row figure[data-id="pulls"]');
+  await page.fill("#save-name", "../outside.model");
+  await page.click("#save");
+  await page.waitForFunction(() => /not the name of a file/.test(document.getElementById("message").textContent));
+  await page.fill("#save-name", "chosen.model");
+  await page.click("#save");
+  await page.waitForFunction(() => /^Saved to/.test(document.getElementById("saved").textContent));
+  const command = (await page.textContent("#command")).split(" ").slice(1);
+  const said = boulevard(["predict", "chosen.model", "banana.csv", "-q"], folder);
+  assert.equal(said.trim().split("\n").length, 401);
+  // The command that is shown makes the same model.
+  boulevard([...command.map((word) => (word === "chosen.model" ? "typed.model" : word)), "-q"], folder);
+  assert.equal(boulevard(["predict", "typed.model", "banana.csv", "-q"], folder), said);
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(await overlaps(page), []);
+  await page.reload();
+  await page.waitForFunction(() => /point \d+ of the front/.test(document.getElementById("chosen-title").textContent));
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.waitForTimeout(300);
+  assert.ok((await tooWide(page)) <= 0, "no sideways scrolling on a phone");
+  assert.deepEqual(await overlaps(page), []);
+  assert.deepEqual(complaints.filter((text) => !/422/.test(text)), [], "only the refused name was complained about");
+  await close();
+  server.child.kill("SIGINT");
+  assert.equal((await server.ended).code, 0);
+  assert.equal(server.errors(), "");
+  // The saved model opens with its front.
+  const again = explore(["chosen.model", "--data", "banana.csv"], folder);
+  const second = await open(browser, await again.url);
+  await second.page.waitForSelector('#own figure[data-id="front"] svg');
+  await second.close();
+  again.child.kill("SIGTERM");
+  assert.equal((await again.ended).code, 0);
+});
+
+/** A question outside the browser, with any headers. */
+function ask(url, { path = "/", method = "GET", headers = {}, body } = {}) {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const question = plainRequest({ hostname, port, path, method, headers }, (answer) => {
+      let text = "";
+      answer.on("data", (part) => (text += part));
+      answer.on("end", () => resolve({ status: answer.statusCode, headers: answer.headers, text }));
+    });
+    question.on("error", reject);
+    question.end(body);
+  });
+}
+
+test("strangers, stale tokens, broken and huge files are refused in words", async () => {
+  const server = explore(["--max-upload", "1"], folder);
+  const url = await server.url;
+  const { port, searchParams } = new URL(url);
+  const token = searchParams.get("token");
+  const host = `127.0.0.1:${port}`;
+  assert.equal((await ask(url, { path: `/?token=${"0".repeat(48)}`, headers: { host } })).status, 403);
+  assert.match((await ask(url, { path: "/api/state", headers: { host } })).text, /stale/);
+  assert.equal((await ask(url, { path: `/?token=${token}`, headers: { host: `evil.example:${port}` } })).status, 421);
+  const first = await ask(url, { path: `/?token=${token}`, headers: { host } });
+  assert.equal(first.status, 303);
+  assert.match(first.headers["set-cookie"][0], /HttpOnly; SameSite=Strict/);
+  assert.match(first.headers["content-security-policy"], /default-src 'self'/);
+  const cookie = first.headers["set-cookie"][0].split(";")[0];
+  const own = { host, cookie, origin: `http://${host}` };
+  assert.equal((await ask(url, { path: "/api/state", headers: own })).status, 200);
+  assert.equal((await ask(url, { path: "/api/state", headers: { ...own, origin: "http://evil.example" } })).status, 403);
+  assert.equal((await ask(url, { path: "/api/stop", method: "POST", headers: { host, cookie } })).status, 403, "changing things needs an origin");
+  const upload = (name, body) => ask(url, { path: `/api/upload?name=${name}`, method: "POST", headers: { ...own, "content-length": Buffer.byteLength(body) }, body });
+  const huge = await upload("huge.csv", "a,b\n" + "1,2\n".repeat(400_000));
+  assert.equal(huge.status, 413);
+  assert.match(huge.text, /more than 1 MB/);
+  const broken = await upload("broken.csv", "a,b,c\n1,2,x\n1,2\n\0\0,,,\n");
+  assert.equal(broken.status, 422);
+  assert.match(JSON.parse(broken.text).error, /broken.csv.*line/);
+  assert.equal((await upload("empty.csv", "")).status, 422);
+  assert.equal((await upload("..", "a,b\n1,2\n")).status, 422);
+  assert.equal((await ask(url, { path: "/api/fits/99", headers: own })).status, 422);
+  assert.equal((await ask(url, { path: "/../etc/passwd", headers: own })).status, 404);
+  const train = (value) => ask(url, { path: "/api/train", method: "POST", headers: { ...own, "content-type": "application/json" }, body: JSON.stringify(value) });
+  assert.match((await train({ method: "svc" })).text, /no data yet/);
+  // A broken file dropped on the page leaves a message there, and the page goes on.
+  const { page, close } = await open(browser, url);
+  writeFileSync(join(folder, "bad.csv"), "a,b\n1,yes\n2\n");
+  await page.setInputFiles("#file", join(folder, "bad.csv"));
+  await page.waitForFunction(() => /bad.csv/.test(document.getElementById("message").textContent));
+  await page.selectOption("#builtin", "spiral");
+  await page.waitForSelector("#train:not([disabled])");
+  assert.equal(await page.isHidden("#message"), true);
+  await close();
+  server.child.kill("SIGINT");
+  assert.equal((await server.ended).code, 0);
+});
+
+test("the page answers during a long fit, refuses a second one, and survives being closed", async () => {
+  const rows = ["a,b,c,d,kind"];
+  for (let i = 0; i < 20_000; i++) {
+    const value = (k) => (((i * (k * 2654435761)) >>> 0) % 1000) / 500 - 1;
+    const [a, b, c, d] = [value(1), value(3), value(7), value(13)];
+    rows.push([a, b, c, d, a * b + c * d + 0.4 * value(17) > 0 ? 1 : 0].join(","));
+  }
+  writeFileSync(join(folder, "large.csv"), rows.join("\n") + "\n");
+  const server = explore(["large.csv"], folder);
+  const { page, close } = await open(browser, await server.url);
+  await page.selectOption("#method", "svc");
+  await page.fill("#flag-c", "1000");
+  await page.fill("#flag-gamma", "30");
+  await page.click("#train");
+  await page.waitForSelector("#stop:not([hidden])");
+  const start = Date.now();
+  const second = await page.evaluate(() => fetch("/api/train", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ method: "svc" }) }).then(async (answer) => ({ status: answer.status, words: (await answer.json()).error })));
+  assert.equal(second.status, 409);
+  assert.match(second.words, /one training at a time: `boulevard train large.csv --method svc/);
+  assert.ok(Date.now() - start < 2000, "the page answers while a fit runs");
+  await close();
+  // The browser is gone; the server is not, and neither is the training.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(server.child.exitCode, null);
+  const third = await open(browser, await server.url);
+  await third.page.waitForSelector("#stop:not([hidden])");
+  await third.page.click("#stop");
+  await third.page.waitForFunction(() => /stopped after|done in/.test(document.getElementById("status").textContent), undefined, { timeout: 60_000 });
+  await third.page.click("#train");
+  await third.page.waitForSelector("#stop:not([hidden])");
+  await third.close();
+  const began = Date.now();
+  server.child.kill("SIGINT");
+  assert.equal((await server.ended).code, 0, "Ctrl-C in the middle of a training ends cleanly");
+  assert.ok(Date.now() - began < 6000);
+  assert.equal(existsSync(join(tmpdir(), "boulevard-explore-left")), false);
+  assert.deepEqual(readdirSync(tmpdir()).filter((name) => name.startsWith("boulevard-explore-")), [], "no temporary folder stays");
+});
+
+test("the first paint of a report of 20 000 rows takes less than a second", async () => {
+  boulevard(["train", "large.csv", "--method", "linear", "-q", "--report", "large.html"], folder);
+  await checkReport(join(folder, "large.html"));
+  const { page, close } = await open(browser, `file://${join(folder, "large.html")}`);
+  await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+  assert.ok(paint < 1000, `first paint after ${paint} ms`);
+  await close();
+});

@@ -1,0 +1,94 @@
+"""What the guide says can be run: every Python block of every page, the shell blocks with the program where it is built, the Rust page's
+code against the example that is compiled.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+GUIDE = ROOT / "docs" / "guide"
+# The page about clusters shows clusters that are not here; test_dask.py and test_ray.py run what it says on small ones.
+PAGES = sorted([*(page for page in GUIDE.glob("*.md") if page.stem != "cluster"), ROOT / "docs" / "index.md", ROOT / "crates" / "boulevard-python" / "README.md"])
+pytestmark = pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests")
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_file() and blocks(page, "python")], ids=lambda page: page.stem)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space = {"__name__": "__main__"}
+    for block in blocks(page, "python"):
+        needs = re.match(r"# needs: (.*)", block)
+        if needs and not all(importlib.util.find_spec(name) for name in needs.group(1).split(", ")):
+            continue
+        exec(compile(block, str(page), "exec"), space)
+
+
+def test_readme_python_block_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks(ROOT / "README.md", "python")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    exec(block, {"X": X, "X_new": X[:5], "y": (X[:, 0] > 0).astype(int)})
+
+
+def program():
+    named = os.environ.get("BOULEVARD_PROGRAM")
+    places = [Path(named)] if named else [ROOT / "target" / kind / "boulevard" for kind in ("release", "quick", "debug")]
+    return next((place for place in places if place.is_file()), None)
+
+
+@pytest.mark.parametrize("name", ["shell", "from_libsvm"])
+def test_shell_blocks_run(name, tmp_path):
+    if program() is None:
+        pytest.skip("the program is not built")
+    path = tmp_path / "bin"
+    path.mkdir()
+    shutil.copy(program(), path / "boulevard")
+    from sklearn.datasets import dump_svmlight_file, load_iris
+
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    head = "length,width,petal_length,petal_width"
+    rows = [",".join(map(str, row)) for row in X]
+    (tmp_path / "flowers.csv").write_text(f"{head},kind\n" + "".join(f"{r},{names[k]}\n" for r, k in zip(rows, y, strict=True)))
+    (tmp_path / "new.csv").write_text(f"{head}\n" + "\n".join(rows[::7]) + "\n")
+    for file in ("train.svm", "test.svm", "test.scaled.svm"):
+        dump_svmlight_file(X, y, str(tmp_path / file), zero_based=False)
+    environment = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    ran = 0
+    for block in blocks(GUIDE / f"{name}.md", "sh"):
+        done = subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, block + done.stdout[-2000:] + done.stderr[-2000:]
+        ran += 1
+    assert ran >= 1
+
+
+def test_the_rust_page_shows_the_example_that_is_compiled():
+    (block,) = blocks(GUIDE / "rust.md", "rust")
+    example = (ROOT / "crates" / "boulevard" / "examples" / "first_steps.rs").read_text(encoding="utf-8")
+    assert block.strip() == example.split("\n\n", 1)[1].strip()
+
+
+def test_every_public_name_is_in_the_reference():
+    import boulevard
+
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    listed = {line.strip() for line in page.splitlines() if re.fullmatch(r"   [A-Za-z_.]+", line)}
+    wanted = {name for name in boulevard.__all__ if name != "__version__" and not hasattr(getattr(boulevard, name), "__path__")}
+    for room in ("plot", "datasets", "model_selection", "kernels", "export", "exceptions"):
+        wanted.discard(room)
+        module = __import__(f"boulevard.{room}", fromlist=["x"])
+        own = [name for name in module.__all__ if getattr(module, name).__module__.startswith("boulevard")]
+        wanted |= {f"{room}.{name}" for name in own}
+    wanted.discard("export.to_onnx")
+    assert wanted <= listed, sorted(wanted - listed)

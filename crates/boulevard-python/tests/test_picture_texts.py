@@ -1,0 +1,105 @@
+"""Texts of pictures: none leaves the figure, names along an axis do not overlap, legends say what they list."""
+
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib.text import Text  # noqa: E402
+
+from boulevard.plot import (  # noqa: E402
+    BoostingDisplay,
+    ErrorBySizeDisplay,
+    HardRowsDisplay,
+    LabelScoresDisplay,
+    SelectionErrorDisplay,
+    SelectionWeightDisplay,
+    SequentialDisplay,
+    TaskFeatureDisplay,
+    TransferDisplay,
+)
+
+LONG = ["a name that is much longer than any axis has room for, and then some", "x", "sunset over fallow fields", "Mountain (far)"]
+
+
+def long_names(count):
+    return [f"{k} {LONG[k % len(LONG)]}" for k in range(count)]
+
+
+def drawn_texts(figure):
+    """Everything that is drawn, with its box; ticks outside their axis are not drawn."""
+    figure.canvas.draw()
+    hidden = set()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not low - 1e-9 <= tick.get_loc() <= high + 1e-9:
+                    hidden |= {tick.label1, tick.label2}
+    found = figure.findobj(lambda artist: isinstance(artist, Text))
+    return [(text, text.get_window_extent()) for text in found if text.get_visible() and text.get_text() and text not in hidden]
+
+
+def check_texts(display):
+    figure = display.figure_
+    texts = drawn_texts(figure)
+    for text, box in texts:
+        inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+        assert inside, f"{text.get_text()!r} leaves the figure: {box} in {figure.bbox}"
+    drawn = {text for text, _ in texts}
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            boxes = [(t.label1.get_text(), t.label1.get_window_extent()) for t in axis.get_major_ticks() if t.label1 in drawn]
+            for (a, one), (b, other) in zip(boxes, boxes[1:], strict=False):
+                width = min(one.x1, other.x1) - max(one.x0, other.x0)
+                height = min(one.y1, other.y1) - max(one.y0, other.y0)
+                assert width <= 1 or height <= 1, f"{a!r} and {b!r} overlap by {width:.1f} x {height:.1f}"
+        if ax.get_legend() is not None:
+            assert ax.get_legend().get_title().get_text(), "a legend without a title"
+        if ax.get_label() != "<colorbar>":
+            assert ax.get_xlabel() and ax.get_ylabel()
+    matplotlib.pyplot.close(figure)
+
+
+@pytest.mark.parametrize("count", [3, 25])
+def test_pictures_of_labels(count):
+    rng = np.random.default_rng(count)
+    names, series = long_names(count), {name: rng.uniform(0.1, 0.5, 7) for name in long_names(count)}
+    scores = {"one machine": rng.uniform(size=count), "boosted": rng.uniform(size=count)}
+    check_texts(LabelScoresDisplay(names=names, counts=np.arange(count) + 1000, scores=scores).plot())
+    check_texts(LabelScoresDisplay(names=[str(k) for k in range(count)], counts=np.arange(count), scores=scores).plot())
+    check_texts(BoostingDisplay(series=series, what="errors").plot())
+    check_texts(BoostingDisplay(series=series, what="weights", of="class").plot())
+    check_texts(HardRowsDisplay(rows=np.arange(12345, 12365), names=names, gains=rng.uniform(size=(count, 20))).plot())
+
+
+@pytest.mark.parametrize(("tasks", "features"), [(1, 3), (12, 240)])
+def test_pictures_of_tasks(tasks, features):
+    rng = np.random.default_rng(tasks)
+    weights = rng.normal(size=(tasks, features)) ** 3
+    check_texts(TaskFeatureDisplay(weights=weights, tasks=long_names(tasks), features=long_names(features)).plot())
+    shown = SelectionWeightDisplay(weights=weights[0], names=long_names(features), task=LONG[0]).plot()
+    ticks = [label.get_text() for label in shown.ax_.get_xticklabels()]
+    largest = long_names(features)[int(np.abs(weights[0]).argmax())]
+    assert any(tick.split()[0] == largest.split()[0] for tick in ticks), "the largest weight has no name"
+    check_texts(shown)
+    check_texts(TransferDisplay(tasks=long_names(tasks), alone=rng.uniform(size=tasks), together=rng.uniform(size=tasks)).plot())
+    check_texts(SelectionErrorDisplay(ln_rho=np.log([1, 0.1, 0.01]), shared=np.array([0.3, 0.2, 0.1]), own=np.array([0.3, 0.2, 0.2])).plot())
+
+
+def test_pictures_of_sets():
+    from boulevard import MultiSampleClassifier
+    from boulevard.datasets import make_two_gaussians
+
+    X, y = make_two_gaussians(120, distance=1.5, random_state=0)
+    clf = MultiSampleClassifier(method="direct", gamma=0.1).fit(X[:60], y[:60])
+    curve = ErrorBySizeDisplay.from_estimator(clf, X[60:], y[60:], sizes=[1, 2, 3, 4], n_repeats=2, random_state=0)
+    assert curve.name == "direct at K = 3, consensus elsewhere"
+    assert "target, 1 %" in [text.get_text() for text in curve.ax_.get_legend().get_texts()]
+    check_texts(curve)
+    consensus = MultiSampleClassifier(method="consensus", gamma=0.1).fit(X[:60], y[:60])
+    check_texts(SequentialDisplay.from_estimator(consensus, X[60:70]))
+    many = SequentialDisplay(posteriors=np.full((4, 26), 1 / 26), classes=np.array(long_names(26)), confidence=0.99).plot()
+    assert "decided at 0.99" in [text.get_text() for text in many.ax_.get_legend().get_texts()]
+    check_texts(many)

@@ -1,0 +1,178 @@
+//! Confusion matrix, ROC, precision against recall, calibration.
+
+use super::judged::Judged;
+use crate::error::Result;
+use crate::metrics::classification::{average_precision, roc_auc, roc_curve};
+use crate::picture::{Axis, Layer, Mark, Picture, Role, thinned};
+use crate::words::percent;
+
+/// Points of a curve.
+const POINTS: usize = 150;
+/// Bins of probabilities.
+const BINS: usize = 10;
+
+/// Counts of what is against what was said.
+pub fn confusion(judged: &Judged) -> Result<Picture> {
+    let counts = judged.counts()?;
+    let names = counts.names().to_vec();
+    let (mut x, mut y, mut value, mut count) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut worst = (0.0, String::new());
+    for truth in 0..counts.classes() {
+        let all: f64 = (0..counts.classes()).map(|said| counts.count(truth, said)).sum();
+        for said in 0..counts.classes() {
+            let share = counts.count(truth, said) / all.max(1.0);
+            if truth != said && counts.count(truth, said) > worst.0 {
+                let words = format!(
+                    "{} of class `{}` ({}) were taken for `{}`",
+                    counts.count(truth, said),
+                    names[truth],
+                    percent(share),
+                    names[said]
+                );
+                worst = (counts.count(truth, said), words);
+            }
+            x.push(names[said].clone());
+            y.push(names[truth].clone());
+            value.push(100.0 * share);
+            count.push(counts.count(truth, said));
+        }
+    }
+    let (error, deviation) = judged.error();
+    let most = if worst.1.is_empty() { "no row is wrong".to_owned() } else { format!("most often {}", worst.1) };
+    let layer = Layer::new(Mark::Cells, "share of the true class (%)", Role::Neutral).texts("x", x).texts("y", y).numbers("value", value);
+    let picture = Picture::new("confusion", "Right and wrong", Axis::names("said", names.clone()), Axis::names("true", names));
+    Ok(picture.squared().with(layer.numbers("rows", count)).saying(format!(
+        "{} wrong (standard error {}) on {}; {most}.",
+        percent(error),
+        percent(deviation),
+        judged.which()
+    )))
+}
+
+/// A layer per class that occurs on both sides.
+fn per_class(judged: &Judged, mut draw: impl FnMut(usize, &[bool], &[f64], Role) -> Result<()>) -> Result<()> {
+    for (place, class) in judged.curves().into_iter().enumerate() {
+        let truth: Vec<bool> = judged.truth.iter().map(|&code| code as usize == class).collect();
+        let scores: Vec<f64> = (0..judged.len()).map(|row| judged.score(row, class)).collect();
+        if truth.iter().any(|&own| own) && truth.iter().any(|&own| !own) && scores.iter().all(|score| !score.is_nan()) {
+            let role = if judged.classes.len() == 2 { Role::Holdout } else { Role::Class(place) };
+            draw(class, &truth, &scores, role)?;
+        }
+    }
+    Ok(())
+}
+
+/// The ROC curve of every class against the rest.
+pub fn roc(judged: &Judged) -> Result<Picture> {
+    let mut picture = Picture::new(
+        "roc",
+        "ROC: finding a class against false alarms",
+        Axis::percent("false alarms").within(0.0, 100.0),
+        Axis::percent("found").within(0.0, 100.0),
+    )
+    .squared()
+    .with(Layer::new(Mark::Line, "guessing", Role::Baseline).points([(0.0, 0.0), (100.0, 100.0)]));
+    let mut areas: Vec<(f64, String)> = Vec::new();
+    per_class(judged, |class, truth, scores, role| {
+        let curve = roc_curve(truth, scores, None)?;
+        let mut shown: Vec<(f64, f64)> = thinned(curve.len(), POINTS).into_iter().map(|i| curve[i]).collect();
+        shown.push((1.0, 1.0));
+        let points = shown.iter().map(|&(x, y)| (100.0 * x, 100.0 * y));
+        let layer = Layer::new(Mark::Line, &judged.classes[class], role).points(points);
+        picture.layers.push(layer);
+        areas.push((roc_auc(truth, scores, None)?, judged.classes[class].clone()));
+        Ok(())
+    })?;
+    let sentence = match areas.as_slice() {
+        [] => "One class only: there is nothing to rank.".to_owned(),
+        [(area, name)] => {
+            format!(
+                "A row of class `{name}` scores above a row of the other class {:.1} times in 100 (area under the curve {area:.3}).",
+                100.0 * area
+            )
+        }
+        several => {
+            let (area, name) = several.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("not empty");
+            format!("Hardest to rank is `{name}` (area under the curve {area:.3}).")
+        }
+    };
+    Ok(picture.saying(sentence))
+}
+
+/// Precision against recall of every class.
+pub fn precision_recall(judged: &Judged) -> Result<Picture> {
+    let mut picture = Picture::new(
+        "precision-recall",
+        "How many alarms are right",
+        Axis::percent("found (recall)").within(0.0, 100.0),
+        Axis::percent("right among those said (precision)").within(0.0, 100.0),
+    )
+    .squared();
+    let mut sentence = String::new();
+    per_class(judged, |class, truth, scores, role| {
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let all = truth.iter().filter(|&&own| own).count() as f64;
+        let (mut found, mut curve, mut thresholds) = (0.0, Vec::new(), Vec::new());
+        for (place, &i) in order.iter().enumerate() {
+            found += f64::from(u8::from(truth[i]));
+            if order.get(place + 1).is_none_or(|&next| scores[next] != scores[i]) {
+                curve.push((100.0 * found / all, 100.0 * found / (place + 1) as f64));
+                thresholds.push(scores[i]);
+            }
+        }
+        let shown = thinned(curve.len(), POINTS);
+        let layer = Layer::new(Mark::Line, &judged.classes[class], role)
+            .points(shown.iter().map(|&i| curve[i]))
+            .numbers("threshold", shown.iter().map(|&i| thresholds[i]).collect());
+        picture.layers.push(layer);
+        if let Some(&(_, precision)) = curve.iter().find(|(recall, _)| *recall >= 90.0)
+            && sentence.is_empty()
+        {
+            let average = average_precision(truth, scores, None)?;
+            sentence = format!(
+                "To find nine in ten rows of `{}`, {:.0} % of the alarms are right (average precision {average:.3}).",
+                judged.classes[class], precision
+            );
+        }
+        Ok(())
+    })?;
+    if judged.classes.len() == 2 {
+        let share = 100.0 * judged.truth.iter().filter(|&&code| code == 1).count() as f64 / judged.len().max(1) as f64;
+        picture = picture.with(Layer::new(Mark::Rule, "guessing", Role::Baseline).numbers("y", vec![share]));
+    }
+    Ok(picture.saying(sentence))
+}
+
+/// Said probability against what happened; `None` without probabilities.
+pub fn calibration(judged: &Judged) -> Option<Picture> {
+    let probabilities = judged.probabilities.as_ref()?;
+    let classes = judged.classes.len();
+    let mut picture = Picture::new(
+        "calibration",
+        "Whether probabilities can be believed",
+        Axis::percent("said probability").within(0.0, 100.0),
+        Axis::percent("happened").within(0.0, 100.0),
+    )
+    .squared()
+    .with(Layer::new(Mark::Line, "as said", Role::Baseline).points([(0.0, 0.0), (100.0, 100.0)]));
+    let (mut off, mut weight) = (0.0, 0.0);
+    for (place, class) in judged.curves().into_iter().enumerate() {
+        let mut bins = vec![(0.0, 0.0, 0.0); BINS];
+        for row in 0..judged.len() {
+            let said = probabilities[row * classes + class];
+            let bin = &mut bins[((said * BINS as f64) as usize).min(BINS - 1)];
+            *bin = (bin.0 + 1.0, bin.1 + said, bin.2 + f64::from(u8::from(judged.truth[row] as usize == class)));
+        }
+        bins.retain(|bin| bin.0 > 0.0);
+        off += bins.iter().map(|(_, said, happened)| (said - happened).abs()).sum::<f64>();
+        weight += judged.len() as f64;
+        let role = if classes == 2 { Role::Holdout } else { Role::Class(place) };
+        let points = bins.iter().map(|(count, said, happened)| (100.0 * said / count, 100.0 * happened / count));
+        let counts = bins.iter().map(|bin| bin.0).collect();
+        picture = picture.with(Layer::new(Mark::Line, &judged.classes[class], role).points(points).numbers("rows", counts));
+    }
+    let off = off / weight.max(1.0);
+    let verdict = if off < 0.05 { "can be believed" } else { "should be taken with care" };
+    Some(picture.saying(format!("Probabilities {verdict}: on average they are off by {} on {}.", percent(off), judged.which())))
+}

@@ -1,0 +1,177 @@
+//! C, the first width and the first weights by trials: one machine per label and split, judged by how it ranks the rows it did not see.
+//!
+//! Average precision decides, together with the measure at its own thresholds where that is a share (F1, balanced accuracy): the first is
+//! steadier, the second is what is wanted in the end. Several classes, which have no thresholds, are chosen by the measure alone. All
+//! labels share a choice, so that their scores can be compared.
+
+use serde::{Deserialize, Serialize};
+
+use super::fits::{distances, fit_all, goal};
+use super::gram::Distances;
+use super::learner::{BoostedSvc, InitialWeights, Measure, Thresholds, Validation};
+use super::model::Kind;
+use super::problems::Problems;
+use crate::data::Matrix;
+use crate::error::Result;
+use crate::observe::Context;
+use crate::random::Random;
+
+/// Multiples of C that are tried.
+const PRICES: [f64; 3] = [1.0, 10.0, 100.0];
+/// Multiples of the usual width that are tried, where no width is given.
+const WIDTHS: [f64; 3] = [1.0, 0.5, 2.0];
+/// Folds of a trial of one label, unless fewer are asked for; several labels make up for fewer folds.
+const FOLDS: usize = 5;
+const FEW_FOLDS: usize = 3;
+/// A label with fewer carriers than this is tried on two sets of folds: a few rows decide, and by chance.
+const FEW_CARRIERS: f64 = 100.0;
+/// Trials see so many rows at most: what they choose between differs by factors, not by percents.
+const MOST_ROWS: usize = 4000;
+/// Stream of random numbers for those rows.
+const ROWS_STREAM: u64 = 9_002;
+/// Gains below this are rounding: the earlier trial stays.
+const TIE: f64 = 1e-9;
+
+/// One trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// Price of slack.
+    pub c: f64,
+    /// Width of the kernel.
+    pub sigma_init: f64,
+    /// First weights.
+    pub initial_weights: InitialWeights,
+    /// Average precision of held-out rows, or its mean with F1 (balanced accuracy) where that is the measure; for several classes the
+    /// measure alone.
+    pub score: f64,
+}
+
+/// What trials chose, and from what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// The best trial.
+    pub best: Trial,
+    /// All trials, in the order in which they were made.
+    pub trials: Vec<Trial>,
+    /// Rows that the trials learnt from and judged.
+    pub rows: usize,
+}
+
+impl Chosen {
+    /// The settings with what was chosen.
+    pub(super) fn applied(&self, settings: &BoostedSvc) -> BoostedSvc {
+        let Trial { c, sigma_init, initial_weights, .. } = self.best;
+        BoostedSvc { c, sigma_init: Some(sigma_init), initial_weights, tune: false, ..settings.clone() }
+    }
+}
+
+/// The settings to fit with: as they are, or (see [`BoostedSvc::tune`]) with what trials chose.
+pub(super) fn search(
+    settings: &BoostedSvc,
+    problems: &Problems,
+    x: &Matrix<'_>,
+    all: &Distances<'_>,
+    context: &Context<'_>,
+) -> Result<(BoostedSvc, Option<Chosen>)> {
+    if !settings.tries() {
+        return Ok((settings.clone(), None));
+    }
+    let first = settings.schedule(all, &problems.weights)?.first;
+    if x.rows() <= MOST_ROWS {
+        return trials(settings, first, problems, x, all, context);
+    }
+    let mut rows = Random::new(settings.seed, ROWS_STREAM).permutation(x.rows());
+    rows.truncate(MOST_ROWS);
+    rows.sort_unstable();
+    let (part, problems) = (x.select(&rows), problems.part(&rows));
+    let near = distances(settings, &part, context)?;
+    trials(settings, first, &problems, &part, &near, context)
+}
+
+fn trials(
+    settings: &BoostedSvc,
+    first: f64,
+    problems: &Problems,
+    x: &Matrix<'_>,
+    distances: &Distances<'_>,
+    context: &Context<'_>,
+) -> Result<(BoostedSvc, Option<Chosen>)> {
+    // Uniform weights leave rare labels to their thresholds.
+    let thresholds = settings.thresholds == Thresholds::Tuned && problems.kind != Kind::Classes;
+    let starts: &[InitialWeights] = match settings.initial_weights {
+        InitialWeights::Auto if thresholds => &[InitialWeights::Uniform, InitialWeights::Balanced],
+        InitialWeights::Auto => &[InitialWeights::Balanced],
+        InitialWeights::Balanced => &[InitialWeights::Balanced],
+        InitialWeights::Uniform => &[InitialWeights::Uniform],
+    };
+    let widths: &[f64] = if settings.sigma_init.is_some() { &[1.0] } else { &WIDTHS };
+    let one_label = problems.signs.len() == 1;
+    let validation = match settings.validation {
+        Validation::Folds(folds) => Validation::Folds(folds.min(if one_label { FOLDS } else { FEW_FOLDS })),
+        share => share,
+    };
+    let repeats = if one_label && problems.smaller_side(0) < FEW_CARRIERS { 2 } else { 1 };
+    let mut chosen: Option<Chosen> = None;
+    for (turn, &initial_weights) in starts.iter().enumerate() {
+        // The second start is tried at the best width of the first.
+        let widths = match (&chosen, turn) {
+            (Some(chosen), 1) => vec![chosen.best.sigma_init],
+            _ => widths.iter().map(|width| width * first).collect(),
+        };
+        for sigma_init in widths {
+            for price in PRICES {
+                let c = price * settings.c;
+                let one = BoostedSvc {
+                    c,
+                    sigma_init: Some(sigma_init),
+                    sigma_min: None,
+                    initial_weights,
+                    max_rounds: 1,
+                    validation,
+                    tune: false,
+                    ..settings.clone()
+                };
+                let mut score = 0.0;
+                for repeat in 0..repeats {
+                    let one = BoostedSvc { seed: settings.seed.wrapping_add(repeat), ..one.clone() };
+                    match judged(&one, thresholds, problems, x, distances, context)? {
+                        Some(worth) => score += worth / repeats as f64,
+                        None => return Ok(settled(settings, chosen)),
+                    }
+                }
+                let trial = Trial { c, sigma_init, initial_weights, score };
+                let chosen = chosen.get_or_insert_with(|| Chosen { best: trial, trials: Vec::new(), rows: x.rows() });
+                chosen.trials.push(trial);
+                if score > chosen.best.score + TIE {
+                    chosen.best = trial;
+                }
+            }
+        }
+    }
+    Ok(settled(settings, chosen))
+}
+
+/// How good one machine per label is on rows it did not see; none where none could be held out.
+fn judged(
+    one: &BoostedSvc,
+    thresholds: bool,
+    problems: &Problems,
+    x: &Matrix<'_>,
+    distances: &Distances<'_>,
+    context: &Context<'_>,
+) -> Result<Option<f64>> {
+    let Some(held_out) = fit_all(one, problems, x, distances, true, false, context)?.held_out else { return Ok(None) };
+    let scores = held_out.scores(problems, goal(one, problems), 1);
+    let share = thresholds && matches!(one.measure, Measure::F1 | Measure::BalancedAccuracy);
+    Ok(match problems.kind {
+        Kind::Classes => Some(scores.tuned(false).1),
+        _ if share => scores.ranking().map(|precision| 0.5 * (precision + scores.tuned(true).1)),
+        _ => scores.ranking(),
+    })
+}
+
+fn settled(settings: &BoostedSvc, chosen: Option<Chosen>) -> (BoostedSvc, Option<Chosen>) {
+    (chosen.as_ref().map_or_else(|| settings.clone(), |chosen| chosen.applied(settings)), chosen)
+}

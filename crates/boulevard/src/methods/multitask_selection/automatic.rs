@@ -1,0 +1,360 @@
+//! What is chosen where nothing is given: rho from the number of features, c and the set of features on held-out rows.
+//!
+//! Every fold is one path over a few values of c, each fit from its neighbor's, to a rough gap. The features are ranked by the size of
+//! their weights over all tasks, and for some sizes of the set the problem is solved again on the set alone: with the same prior, and with
+//! one that switches no longer (a set that was chosen once need not be shrunk twice). The trial with the lowest held-out error wins, or a
+//! smaller set that is worse by no more than half the standard error of the difference. The folds' own sets say how stable the choice is.
+//!
+//! Folds depend on what rows hold, and equal rows share a fold: a weight of 2 is the same as a row twice.
+
+use serde::{Deserialize, Serialize};
+
+use super::learner::{Keep, MultiTaskSelection, Select};
+use super::model::MultiTaskSelectionModel;
+use super::problem::Certificate;
+use super::problem::tasks::{Outputs, TaskSet, TaskSplit};
+use super::problem::training::Training;
+use crate::error::Result;
+use crate::observe::{Context, StopReason, stopped};
+use crate::parallel;
+use crate::svm::{argmax, content_key};
+
+/// Values of c that are tried in classification, at unit scale.
+const CS: [f64; 3] = [1.1, 1.5, 3.0];
+/// In regression.
+const CS_OF_NUMBERS: [f64; 3] = [1.0, 5.0, 25.0];
+/// In classification by kernels.
+const CS_OF_KERNELS: [f64; 3] = [1.25, 2.0, 5.0];
+/// Where no rows can be held out.
+pub(super) const PLAIN_C: f64 = 1.5;
+const PLAIN_C_OF_NUMBERS: f64 = 5.0;
+/// Prior of kernels: they are few.
+const RHO_OF_KERNELS: f64 = 0.01;
+/// Sizes of sets that are tried; each must be smaller than the number of features.
+const SIZES: [usize; 7] = [2, 5, 10, 20, 40, 80, 160];
+/// The second prior of a set's own fit.
+const OPEN: f64 = 0.5;
+/// The relative gap of fits that are only judged.
+const ROUGH: f64 = 1e-2;
+const FOLDS: usize = 5;
+/// With fewer rows nothing is held out.
+const LEAST_ROWS: usize = 20;
+/// Nor with fewer rows of either side of a task.
+const LEAST_OF_SIDE: usize = 3;
+/// Standard errors of the difference that a smaller set may be worse by.
+const LENIENCE: f64 = 0.5;
+
+/// One trial: a value of c, with all features or with a set of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectionTrial {
+    /// Its c.
+    pub c: f64,
+    /// Features of the set; none for all.
+    pub features: Option<usize>,
+    /// `ln rho` of the set's own fit; none for all.
+    pub refit_ln_rho: Option<f64>,
+    /// Held-out error: share of wrong decisions, or mean squared error in units of the targets' variance.
+    pub error: f64,
+    /// Standard error of its difference from the lowest.
+    pub uncertainty: f64,
+}
+
+/// What was chosen and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectionChoice {
+    /// The c of the fit.
+    pub c: f64,
+    /// Its `ln rho`.
+    pub ln_rho: f64,
+    /// Whether columns and targets were standardized inside.
+    pub standardized: bool,
+    /// The features that were kept; none where all were.
+    pub kept: Option<Vec<usize>>,
+    /// `ln rho` of the fit on the kept features.
+    pub refit_ln_rho: Option<f64>,
+    /// Relative duality gap of the fit on the kept features.
+    pub refit_gap: Option<f64>,
+    /// All trials; empty where no rows were held out.
+    pub trials: Vec<SelectionTrial>,
+    /// How often each feature was among the kept over the folds; empty where no rows were held out or all features were kept.
+    pub frequencies: Vec<f64>,
+    /// In words.
+    pub reason: String,
+}
+
+/// Weights of the columns over all tasks: `sum_m w_mj^2`.
+pub(super) fn sizes(weights: &[f64], features: usize) -> Vec<f64> {
+    (0..features).map(|j| weights.iter().skip(j).step_by(features).map(|w| w * w).sum()).collect()
+}
+
+/// The `count` columns of largest size, in rising order.
+pub(super) fn largest(sizes: &[f64], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by(|&a, &b| sizes[b].total_cmp(&sizes[a]).then(a.cmp(&b)));
+    order.truncate(count);
+    order.sort_unstable();
+    order
+}
+
+/// The trials of one fold: held-out losses of every row, and the columns by rank for every c.
+struct Fold {
+    losses: Vec<Vec<f64>>,
+    sizes: Vec<Vec<f64>>,
+}
+
+impl MultiTaskSelection {
+    /// `ln rho`, given or from the number of features.
+    pub(super) fn ln_prior_for(&self, tasks: &TaskSet<'_>) -> f64 {
+        let automatic = match self.select {
+            Select::Features => -(tasks.features().max(2) as f64).ln(),
+            Select::Kernels => RHO_OF_KERNELS.ln(),
+        };
+        self.ln_rho.or(self.rho.map(f64::ln)).unwrap_or(automatic)
+    }
+
+    /// Whether anything is left to be chosen.
+    fn is_automatic(&self) -> bool {
+        self.c.is_none() || (self.rho.is_none() && self.ln_rho.is_none())
+    }
+
+    /// Whether columns and targets are standardized inside.
+    pub fn standardizes(&self) -> bool {
+        self.standardize.unwrap_or(self.is_automatic())
+    }
+
+    /// Sizes of sets to try: none where all features stay.
+    fn set_sizes(&self, tasks: &TaskSet<'_>) -> Vec<usize> {
+        let features = tasks.features();
+        let one = self.share || tasks.targets.len() == 1;
+        match self.keep {
+            Keep::Auto if self.is_automatic() && self.select == Select::Features && one => {
+                SIZES.iter().copied().filter(|&size| size < features).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Chooses what is not given. `tasks` are at the scale of the fit.
+    pub(super) fn settle(&self, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<(SelectionChoice, StopReason)> {
+        let ln_rho = self.ln_prior_for(tasks);
+        let classify = tasks.outputs.classify();
+        let mut choice = SelectionChoice {
+            c: self.c.unwrap_or(if classify { PLAIN_C } else { PLAIN_C_OF_NUMBERS }),
+            ln_rho,
+            standardized: self.standardizes(),
+            kept: None,
+            refit_ln_rho: None,
+            refit_gap: None,
+            trials: Vec::new(),
+            frequencies: Vec::new(),
+            reason: String::new(),
+        };
+        let prior = match (self.ln_rho, self.rho, self.select) {
+            (None, None, Select::Features) => format!("rho = 1 / {} features", tasks.features()),
+            (None, None, Select::Kernels) => format!("rho = {RHO_OF_KERNELS} for kernels"),
+            _ => format!("ln rho = {ln_rho:.4} as given"),
+        };
+        let sizes = self.set_sizes(tasks);
+        let cs: Vec<f64> = match (self.c, classify, self.select) {
+            (Some(c), ..) => vec![c],
+            (None, true, Select::Features) => CS.to_vec(),
+            (None, true, Select::Kernels) => CS_OF_KERNELS.to_vec(),
+            (None, false, _) => CS_OF_NUMBERS.to_vec(),
+        };
+        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(tasks, self.seed, LEAST_ROWS, LEAST_OF_SIDE) } else { None };
+        let Some(folds) = folds else {
+            let why = if self.c.is_some() { "as given" } else { "the plain choice: too few rows to hold some out" };
+            choice.reason = format!("{prior}; c = {} ({why})", choice.c);
+            if let Keep::Exactly(count) = self.keep {
+                choice.refit_ln_rho = Some(OPEN.ln().max(ln_rho));
+                choice.reason += &format!("; the {count} largest features as asked for");
+            }
+            return Ok((choice, StopReason::Converged));
+        };
+        let priors = [ln_rho, OPEN.ln().max(ln_rho)];
+        let judged = stopped(self.judge(tasks, &folds, &cs, &sizes, &priors, ln_rho, context))?;
+        let judged = match judged {
+            Ok(judged) => judged,
+            Err(reason) => {
+                choice.reason = format!("{prior}; c = {} (stopped before held-out rows had been judged)", choice.c);
+                return Ok((choice, reason));
+            }
+        };
+        self.conclude(&mut choice, &judged, &cs, &sizes, &priors, &prior, tasks);
+        if let Keep::Exactly(_) = self.keep {
+            choice.refit_ln_rho = Some(priors[1]);
+        }
+        Ok((choice, StopReason::Converged))
+    }
+
+    /// Runs all trials on all folds.
+    #[allow(clippy::too_many_arguments)]
+    fn judge(
+        &self,
+        tasks: &TaskSet<'_>,
+        folds: &[TaskSplit],
+        cs: &[f64],
+        sizes: &[usize],
+        priors: &[f64; 2],
+        ln_rho: f64,
+        context: &Context<'_>,
+    ) -> Result<Vec<Fold>> {
+        let inner = context.with_threads(1);
+        let results = parallel::map(context.threads, folds.len(), |place| -> Result<Fold> {
+            let (train, test) = (tasks.select(&folds[place].train), tasks.select(&folds[place].test));
+            let rough = Self { tolerance: self.tolerance.max(ROUGH), calibrate: false, ..self.clone() };
+            let training = Training::new(&rough, &train, &inner)?;
+            let (mut losses, mut ranks) = (Vec::new(), Vec::new());
+            let mut last: Option<Vec<Certificate>> = None;
+            for (step, &c) in cs.iter().enumerate() {
+                if let Some(stop @ (StopReason::Interrupted | StopReason::TimeLimit)) =
+                    context.step("choose c and features", place * cs.len() + step, folds.len() * cs.len())
+                {
+                    return Err(crate::error::Error::Stopped { reason: stop });
+                }
+                let solved = rough.solve(&training, ln_rho, c, last.as_deref(), &inner);
+                last = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
+                let model = rough.model(&training, solved, std::time::Instant::now())?;
+                losses.push(row_losses(&model, &test, &inner)?);
+                let size = if self.select == Select::Features { self::sizes(&model.weights, train.features()) } else { Vec::new() };
+                for &count in sizes {
+                    let set = largest(&size, count);
+                    let (train, test) = (train.columns(&set)?, test.columns(&set)?);
+                    let training = Training::new(&rough, &train, &inner)?;
+                    let mut start: Option<Vec<Certificate>> = None;
+                    for &prior in priors {
+                        let solved = rough.solve(&training, prior, c, start.as_deref(), &inner);
+                        start = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
+                        losses.push(row_losses(&rough.model(&training, solved, std::time::Instant::now())?, &test, &inner)?);
+                    }
+                }
+                ranks.push(size);
+            }
+            Ok(Fold { losses, sizes: ranks })
+        });
+        results.into_iter().collect()
+    }
+
+    /// The winner of all trials.
+    #[allow(clippy::too_many_arguments)]
+    fn conclude(
+        &self,
+        choice: &mut SelectionChoice,
+        folds: &[Fold],
+        cs: &[f64],
+        sizes: &[usize],
+        priors: &[f64; 2],
+        prior: &str,
+        tasks: &TaskSet<'_>,
+    ) {
+        let pooled: Vec<Vec<f64>> =
+            (0..folds[0].losses.len()).map(|trial| folds.iter().flat_map(|fold| fold.losses[trial].iter().copied()).collect()).collect();
+        let total = total_weight(tasks);
+        let errors: Vec<f64> = pooled.iter().map(|losses| losses.iter().sum::<f64>() / total).collect();
+        let best = errors.iter().enumerate().fold(0, |best, (i, e)| if *e < errors[best] - 1e-12 { i } else { best });
+        let uncertainty =
+            |i: usize| pooled[i].iter().zip(&pooled[best]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / total;
+        let per = 1 + 2 * sizes.len();
+        for i in 0..errors.len() {
+            let set = (i % per).checked_sub(1);
+            choice.trials.push(SelectionTrial {
+                c: cs[i / per],
+                features: set.map(|set| sizes[set / 2]),
+                refit_ln_rho: set.map(|set| priors[set % 2]),
+                error: errors[i],
+                uncertainty: uncertainty(i),
+            });
+        }
+        let trials = &choice.trials;
+        let count = |i: usize| trials[i].features.unwrap_or(tasks.features());
+        let near = (0..trials.len()).filter(|&i| errors[i] - errors[best] <= LENIENCE * trials[i].uncertainty);
+        let chosen = near.min_by(|&a, &b| count(a).cmp(&count(b)).then(errors[a].total_cmp(&errors[b]))).unwrap_or(best);
+        let trial = trials[chosen].clone();
+        choice.c = trial.c;
+        choice.refit_ln_rho = trial.refit_ln_rho;
+        if let Some(features) = trial.features {
+            let mut counts = vec![0.0; tasks.features()];
+            for fold in folds {
+                largest(&fold.sizes[chosen / per], features).into_iter().for_each(|j| counts[j] += 1.0 / folds.len() as f64);
+            }
+            choice.frequencies = counts;
+            choice.kept = Some(vec![0; features]);
+        }
+        let percent = |error: f64| if tasks.outputs.classify() { format!("{:.2} %", 100.0 * error) } else { format!("{error:.4}") };
+        let set = trial.features.map_or("all features".to_owned(), |count| format!("the {count} largest features, fitted again"));
+        choice.reason = format!(
+            "{prior}; c = {} and {set}: held-out error {} over {} folds (lowest of {} trials: {}; a smaller set may be worse by half a standard error)",
+            trial.c,
+            percent(errors[chosen]),
+            folds.len(),
+            trials.len(),
+            percent(errors[best]),
+        );
+    }
+}
+
+fn total_weight(tasks: &TaskSet<'_>) -> f64 {
+    if matches!(&tasks.outputs, Outputs::Classes(names) if names.len() > 2) {
+        return (0..tasks.tables[0].rows()).map(|row| tasks.weight(0, row)).sum();
+    }
+    tasks.targets.iter().map(|target| (0..target.y.len()).map(|row| tasks.weight(target.table, row)).sum::<f64>()).sum()
+}
+
+/// The weighted loss of every row (of every task): wrong or not, or the squared error.
+fn row_losses(model: &MultiTaskSelectionModel, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+    let mut losses = Vec::new();
+    if let Outputs::Classes(names) = &tasks.outputs
+        && names.len() > 2
+    {
+        let values = crate::svm::Model::decision_values_in(model, &tasks.tables[0], context)?;
+        for (row, values) in values.chunks_exact(names.len()).enumerate() {
+            let wrong = tasks.targets[argmax(values)].y[row] <= 0.0;
+            losses.push(if wrong { tasks.weight(0, row) } else { 0.0 });
+        }
+        return Ok(losses);
+    }
+    let classify = tasks.outputs.classify();
+    for (m, target) in tasks.targets.iter().enumerate() {
+        let values = model.task_values(&tasks.tables[target.table], m, context)?;
+        for (row, (&y, f)) in target.y.iter().zip(values).enumerate() {
+            let loss = if classify { f64::from(u8::from((f > 0.0) != (y > 0.0))) } else { (y - f) * (y - f) };
+            losses.push(tasks.weight(target.table, row) * loss);
+        }
+    }
+    Ok(losses)
+}
+
+/// Folds by content: equal rows share one, classes keep their shares. None where a table has fewer different rows than `least`, or a side of
+/// a task fewer than `least_of_side`.
+pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side: usize) -> Option<Vec<TaskSplit>> {
+    let classify = tasks.outputs.classify();
+    let mut splits = vec![TaskSplit { train: Vec::new(), test: Vec::new() }; FOLDS];
+    for (t, table) in tasks.tables.iter().enumerate() {
+        let of_table: Vec<usize> = (0..tasks.targets.len()).filter(|&m| tasks.targets[m].table == t).collect();
+        let mut keys: Vec<(Vec<bool>, u64, u64, usize)> = (0..table.rows())
+            .map(|row| {
+                let pattern = of_table.iter().filter(|_| classify).map(|&m| tasks.targets[m].y[row] > 0.0).collect();
+                let number = of_table.iter().filter(|_| !classify).fold(0u64, |key, &m| key.rotate_left(7) ^ tasks.targets[m].y[row].to_bits());
+                (pattern, content_key(table, row, seed), number, row)
+            })
+            .collect();
+        keys.sort_unstable();
+        let groups: Vec<&[(Vec<bool>, u64, u64, usize)]> =
+            keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
+        // Every side of every task must be left in every fold's rest.
+        let few = |m: &usize| [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side);
+        if groups.len() < least.max(FOLDS) || (classify && of_table.iter().any(few)) {
+            return None;
+        }
+        let mut fold_of = vec![0; table.rows()];
+        groups.iter().enumerate().for_each(|(place, group)| group.iter().for_each(|key| fold_of[key.3] = place % FOLDS));
+        for (fold, split) in splits.iter_mut().enumerate() {
+            let (test, train) = (0..table.rows()).partition(|&row| fold_of[row] == fold);
+            split.test.push(test);
+            split.train.push(train);
+        }
+    }
+    Some(splits)
+}

@@ -1,0 +1,110 @@
+//! What is chosen where nothing is given, sample weights, and the scale of the data.
+
+use super::super::*;
+use crate::data::{Categories, Dataset, Matrix, Target};
+use crate::kernel::Kernel;
+use crate::observe::Context;
+use crate::random::Random;
+use crate::svm::{Learner, Model};
+
+/// Rows of `d` columns whose first three decide, as numbers.
+fn table(seed: u64, n: usize, d: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut random = Random::new(seed, 0);
+    let x: Vec<f64> = (0..n * d).map(|_| random.normal()).collect();
+    let y = (0..n).map(|i| 2.0 * x[i * d] - 1.5 * x[i * d + 1] + x[i * d + 2] + 0.3 * random.normal()).collect();
+    (x, y)
+}
+
+fn signs(y: &[f64]) -> Categories {
+    Categories::new(y.iter().map(|&y| u32::from(y > 0.0)).collect(), vec!["no".into(), "yes".into()]).unwrap()
+}
+
+#[test]
+fn the_default_ends_in_a_small_set_and_says_why() {
+    let (x, y) = table(0, 150, 60);
+    let data = Dataset::classes(Matrix::dense(x, 150, 60).unwrap(), signs(&y));
+    let model = MultiTaskSelection::default().fit(&data).unwrap();
+    let choice = model.choice.as_ref().unwrap();
+    let kept = choice.kept.as_ref().unwrap();
+    assert!(kept.len() <= 20 && [0, 1, 2].iter().all(|j| kept.contains(j)), "{kept:?}");
+    assert!((choice.ln_rho + 60f64.ln()).abs() < 1e-12 && choice.standardized && choice.refit_gap.unwrap() < 1e-5);
+    assert_eq!(choice.frequencies.len(), 60);
+    assert!(choice.frequencies[0] == 1.0 && choice.trials.len() > 10 && choice.reason.contains("held-out"), "{}", choice.reason);
+    let selected = model.selected();
+    for (j, &on) in selected.iter().enumerate() {
+        assert_eq!(on, kept.contains(&j));
+        assert_eq!(on, model.weights[j] != 0.0);
+    }
+    // Each choice is overridden by one argument.
+    let all = MultiTaskSelection { keep: Keep::All, ..Default::default() }.fit(&data).unwrap();
+    assert!(all.choice.unwrap().kept.is_none() && all.weights.iter().all(|w| *w != 0.0));
+    let four = MultiTaskSelection { keep: Keep::Exactly(4), c: Some(2.0), rho: Some(0.05), ..Default::default() }.fit(&data).unwrap();
+    assert_eq!(four.weights.iter().filter(|w| **w != 0.0).count(), 4);
+    assert!(!four.choice.unwrap().standardized);
+    let many = MultiTaskSelection { keep: Keep::Exactly(61), ..Default::default() }.fit(&data);
+    assert!(many.unwrap_err().to_string().contains("at most the 60 features"));
+}
+
+#[test]
+fn scale_and_offset_of_columns_and_targets_do_not_matter() {
+    let (x, y) = table(1, 100, 20);
+    let plain = Dataset::new(Matrix::dense(x.clone(), 100, 20).unwrap(), Target::Real(y.clone()));
+    let scaled: Vec<f64> = x.iter().enumerate().map(|(i, v)| v * 10f64.powi((i % 20) as i32 % 5 - 2) + 7.0).collect();
+    let moved = Dataset::new(Matrix::dense(scaled, 100, 20).unwrap(), Target::Real(y.iter().map(|y| 1000.0 * y + 1e5).collect()));
+    let a = MultiTaskSelection::default().fit(&plain).unwrap();
+    let b = MultiTaskSelection::default().fit(&moved).unwrap();
+    assert_eq!(a.selected(), b.selected());
+    let (f, g) = (a.decision_values(&plain.x).unwrap(), b.decision_values(&moved.x).unwrap());
+    let total: f64 = y.iter().map(|y| y * y).sum();
+    let wrong: f64 = f.iter().zip(&y).map(|(f, y)| (f - y) * (f - y)).sum();
+    assert!(wrong < 0.05 * total, "{wrong} of {total}");
+    for (f, g) in f.iter().zip(&g) {
+        assert!((1000.0 * f + 1e5 - g).abs() < 1e-2 * 1000.0, "{f} {g}");
+    }
+}
+
+#[test]
+fn a_weight_of_two_is_a_row_twice_and_a_weight_of_zero_no_row() {
+    let (x, y) = table(2, 80, 12);
+    let weights: Vec<f64> = (0..80).map(|i| f64::from(i % 3)).collect();
+    let order: Vec<usize> = (0..80).flat_map(|i| vec![i; i % 3]).collect();
+    for target in [Target::Real(y.clone()), Target::Classes(signs(&y))] {
+        let whole = Dataset::new(Matrix::dense(x.clone(), 80, 12).unwrap(), target);
+        for learner in [
+            MultiTaskSelection::default(),
+            MultiTaskSelection { rho: Some(0.05), c: Some(3.0), tolerance: 1e-9, ..Default::default() },
+            MultiTaskSelection { rho: Some(0.05), c: Some(3.0), bias: BiasPrior::Flat, tolerance: 1e-9, ..Default::default() },
+            MultiTaskSelection { rho: Some(0.05), c: Some(3.0), margin_prior: MarginPrior::Jj, tolerance: 1e-9, ..Default::default() },
+            MultiTaskSelection {
+                select: Select::Kernels,
+                kernels: vec![Kernel::Linear, Kernel::rbf(0.05)],
+                rho: Some(0.1),
+                c: Some(2.0),
+                tolerance: 1e-9,
+                ..Default::default()
+            },
+        ] {
+            let weighted = learner.fit(&whole.clone().with_weights(weights.clone())).unwrap();
+            let repeated = learner.fit(&whole.select(&order)).unwrap();
+            let plain = learner.fit(&whole).unwrap();
+            assert!(weighted.report.gap < 1e-5 && weighted.coefficients[0].len() == 80);
+            let scale = weighted.report.objective.abs().max(1.0);
+            assert!((weighted.report.objective - repeated.report.objective).abs() < 1e-5 * scale, "{learner:?}");
+            let values = |model: &MultiTaskSelectionModel| model.decision_values_in(&whole.x, &Context::single()).unwrap();
+            let (a, b, c) = (values(&weighted), values(&repeated), values(&plain));
+            let far = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(far(&a, &b) < 2e-3 && far(&a, &c) > 1e-2, "{} {} {learner:?}", far(&a, &b), far(&a, &c));
+        }
+    }
+}
+
+#[test]
+fn many_columns_and_many_tasks_come_back() {
+    let (x, y) = table(3, 60, 2000);
+    let mut data = Dataset::classes(Matrix::dense(x, 60, 2000).unwrap(), signs(&y));
+    data.tasks = Some(Categories::from_names(&(0..60).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect::<Vec<_>>()));
+    let model = MultiTaskSelection::default().fit(&data).unwrap();
+    assert!(model.selected().iter().filter(|on| **on).count() <= 160 && model.tasks() == 2);
+    let own = MultiTaskSelection { share: false, keep: Keep::All, c: Some(1.5), ..Default::default() }.fit(&data).unwrap();
+    assert_eq!(own.switches.len(), 2 * 2000);
+}
