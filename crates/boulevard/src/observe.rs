@@ -104,7 +104,7 @@ pub fn stopped<T>(result: Result<T>) -> Result<std::result::Result<T, StopReason
 /// Where kernel machines are fitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// On a graphics card where there is one and the table is so large that it wins, else on the processor.
+    /// On a graphics card where there is one and the table is so large that it is known to win, else on the processor.
     #[default]
     Auto,
     /// On the processor.
