@@ -1,14 +1,6 @@
-//! ARFF, with and without one-hot encoding.
+//! `boulevard_fuzz::targets::arff` for libFuzzer.
 #![no_main]
 
-use boulevard::data::io::{Format, Missing, ReadOptions, scan_from};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    for one_hot in [false, true] {
-        let options = ReadOptions { format: Some(Format::Arff), one_hot, missing: Missing::DropRow, ..Default::default() };
-        if let Ok(scan) = scan_from(bytes, "fuzz", &options, &mut |_| {}) {
-            assert!(scan.data.target.len().is_none_or(|rows| rows == scan.data.len()));
-        }
-    }
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    boulevard_fuzz::targets::arff(bytes);
 });

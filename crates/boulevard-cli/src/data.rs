@@ -51,12 +51,15 @@ fn read_without_label(path: &Path, options: &ReadOptions) -> Result<Dataset<'sta
                 && data.x.columns() > 1
                 && few_whole_numbers(&data)
             {
-                complain(&format!("hint: the last column `{name}` is taken as a feature; if it is a label, leave it out with --label {name}"));
+                complain(&format!(
+                    "hint: the last column `{name}` is taken as a feature; if it is a label, leave it out with --label {name}"
+                ));
             }
             Ok(data)
         }
         Err(refused) => match load(&ReadOptions { target: TargetKind::Classes, ..options.clone() }) {
-            Ok(data) if matches!(&data.target, Target::Classes(classes) if classes.names().iter().any(|name| name.parse::<f64>().is_err())) => {
+            Ok(data) if matches!(&data.target, Target::Classes(classes) if classes.names().iter().any(|name| name.parse::<f64>().is_err())) =>
+            {
                 complain("hint: the last column holds text: it is taken as a label and not learnt from");
                 Ok(Dataset { target: Target::None, ..data })
             }

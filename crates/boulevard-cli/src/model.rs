@@ -107,7 +107,11 @@ fn tell_unseen(names: &[String], have: &[String], x: &Matrix<'_>) {
     }
     let rows = (0..x.rows()).filter(|&row| unseen.iter().any(|&(place, _)| x.get(row, place) != 0.0)).count();
     let named: Vec<&str> = unseen.iter().map(|&(_, name)| name).collect();
-    complain(&format!("warning: {rows} of {} rows have values the model has never seen ({}): they count as none of the known ones", x.rows(), listed(&named)));
+    complain(&format!(
+        "warning: {rows} of {} rows have values the model has never seen ({}): they count as none of the known ones",
+        x.rows(),
+        listed(&named)
+    ));
 }
 
 /// The columns in `order`; numbers past the end are zeros.

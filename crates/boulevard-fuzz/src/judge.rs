@@ -30,9 +30,9 @@ fn questions(columns: usize) -> Option<Matrix<'static>> {
 
 /// Whether every row of decisions says something: no NaN, nothing infinite upward, and minus infinity only beside something finite.
 fn sound(values: &[f64], columns: usize) -> bool {
-    values.chunks(columns.max(1)).all(|row| {
-        row.iter().all(|v| !v.is_nan() && *v != f64::INFINITY) && (row.is_empty() || row.iter().any(|v| v.is_finite()))
-    })
+    values
+        .chunks(columns.max(1))
+        .all(|row| row.iter().all(|v| !v.is_nan() && *v != f64::INFINITY) && (row.is_empty() || row.iter().any(|v| v.is_finite())))
 }
 
 /// Asks a model everything; `true` if it answered, `false` if it refused.

@@ -29,7 +29,10 @@ fn main() -> ExitCode {
         Some((&"run", rest)) => run(rest),
         Some((&"replay", [name, files @ ..])) => replay(name, files),
         Some((&"seeds", [folder])) => seeds(Path::new(folder)),
-        _ => Err("usage: boulevard-fuzz run [TARGET...] [--seconds S] [--executions N] [--seed N] | replay TARGET FILE... | seeds FOLDER".into()),
+        _ => {
+            Err("usage: boulevard-fuzz run [TARGET...] [--seconds S] [--executions N] [--seed N] | replay TARGET FILE... | seeds FOLDER"
+                .into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,14 @@ use boulevard::persist::{AnyModel, libsvm_text};
 use boulevard::prelude::*;
 
 fn classes(rows: usize, count: usize) -> Dataset<'static> {
-    let shape = generate::Clusters { classes: count, columns: 3, informative: 2, redundant: 1, clusters_per_class: 1, ..generate::Clusters::default() };
+    let shape = generate::Clusters {
+        classes: count,
+        columns: 3,
+        informative: 2,
+        redundant: 1,
+        clusters_per_class: 1,
+        ..generate::Clusters::default()
+    };
     generate::classification(rows, 2, &shape).expect("the shape is ours")
 }
 
@@ -60,4 +67,19 @@ pub fn libsvm_files() -> Vec<Vec<u8>> {
     let two = libsvm_text::WriteOptions { labels: Some(vec![1, -1]) };
     let texts = all().into_iter().flat_map(|model| [libsvm_text::to_text(&model, &labels), libsvm_text::to_text(&model, &two)]);
     texts.flatten().map(String::into_bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_model_is_there() {
+        let models = all();
+        let missing: Vec<_> = AnyModel::KINDS.iter().filter(|kind| !models.iter().any(|model| model.kind() == **kind)).collect();
+        assert!(missing.is_empty(), "no sample of {missing:?}");
+        for model in &models {
+            assert!(crate::judge::answers(model), "{} answers", model.kind());
+        }
+    }
 }

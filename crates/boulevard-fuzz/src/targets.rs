@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use boulevard::data::io::{Format, Missing, PrecomputedUse, ReadOptions, Scan, TargetKind, read_precomputed_from, read_whole_from, scan_from};
+use boulevard::data::io::{
+    Format, Missing, PrecomputedUse, ReadOptions, Scan, TargetKind, read_precomputed_from, read_whole_from, scan_from,
+};
 use boulevard::data::{Dataset, RangeFile};
 use boulevard::persist::{AnyModel, libsvm_text};
 
@@ -59,19 +61,56 @@ pub struct Target {
 pub fn all() -> Vec<Target> {
     const LIBSVM: &[&[u8]] = &[b"1:", b":", b"qid:1 ", b"cost:2 ", b"0:1 ", b"#", b",", b"\n", b"+1 ", b"1:nan", b"-1:1", b"\r\n"];
     const CSV: &[&[u8]] = &[b",", b"\"", b"\"\"", b";", b"\t", b"\n", b"\r\n", b"?", b"NA", b"label", b"\xef\xbb\xbf", b"\0", b"nan,"];
-    const ARFF: &[&[u8]] =
-        &[b"@attribute ", b"@data\n", b"@relation ", b"{", b"}", b"{0 1}", b"'", b"%", b"?", b" real\n", b" {a,b}\n", b"-C -1", b"\\'", b"date", b"string"];
+    const ARFF: &[&[u8]] = &[
+        b"@attribute ",
+        b"@data\n",
+        b"@relation ",
+        b"{",
+        b"}",
+        b"{0 1}",
+        b"'",
+        b"%",
+        b"?",
+        b" real\n",
+        b" {a,b}\n",
+        b"-C -1",
+        b"\\'",
+        b"date",
+        b"string",
+    ];
     const MODEL: &[&[u8]] = &[
-        b"svm_type ", b"kernel_type ", b"nr_class ", b"total_sv ", b"rho ", b"label ", b"nr_sv ", b"SV\n", b"gamma ", b"degree ", b"coef0 ",
-        b"probA ", b"probB ", b"prob_density_marks ", b"precomputed", b"one_class", b"nu_svr", b"epsilon_svr", b"c_svc", b"polynomial", b"0:1 ",
+        b"svm_type ",
+        b"kernel_type ",
+        b"nr_class ",
+        b"total_sv ",
+        b"rho ",
+        b"label ",
+        b"nr_sv ",
+        b"SV\n",
+        b"gamma ",
+        b"degree ",
+        b"coef0 ",
+        b"probA ",
+        b"probB ",
+        b"prob_density_marks ",
+        b"precomputed",
+        b"one_class",
+        b"nu_svr",
+        b"epsilon_svr",
+        b"c_svc",
+        b"polynomial",
+        b"0:1 ",
     ];
     const RANGE: &[&[u8]] = &[b"x\n", b"y\n", b"-1 1\n", b"#features ", b"1 0 1\n", b" ", b"\n", b"nan", b"inf"];
+    const NPY: &[&[u8]] =
+        &[b"'<f8'", b"'>f4'", b"'|u1'", b"'<i8'", b"True", b"False", b"(3,)", b"(2, 99999999999)", b"'descr'", b"\x93NUMPY", b"(0, 0)"];
     const NATIVE: &[&[u8]] = &[b"\"", b"{", b"}", b"[", b"]", b"null", b"\"data_offsets\":[0,8]", b"\"F64\"", b"\"shape\":[1]"];
     vec![
         Target { name: "libsvm", run: libsvm, seeds: || texts(&LIBSVM_SEEDS), words: LIBSVM },
         Target { name: "csv", run: csv, seeds: || texts(&CSV_SEEDS), words: CSV },
         Target { name: "arff", run: arff, seeds: || texts(&ARFF_SEEDS), words: ARFF },
         Target { name: "sniffed", run: sniffed, seeds: sniffed_seeds, words: CSV },
+        Target { name: "npy", run: npy, seeds: npy_seeds, words: NPY },
         #[cfg(feature = "parquet")]
         Target { name: "parquet", run: parquet, seeds: parquet_seeds, words: &[b"PAR1", b"\0\0\0\0"] },
         Target { name: "libsvm_model", run: libsvm_model, seeds: models::libsvm_files, words: MODEL },
@@ -191,6 +230,35 @@ pub fn arff(bytes: &[u8]) -> Way {
 /// Whatever the first bytes say it is, gzip included.
 pub fn sniffed(bytes: &[u8]) -> Way {
     with_columns(bytes, None)
+}
+
+/// NumPy's arrays.
+pub fn npy(bytes: &[u8]) -> Way {
+    let options = ReadOptions { format: Some(Format::Npy), ..ReadOptions::default() };
+    table(bytes, &options).and(table(bytes, &ReadOptions { target: TargetKind::None, ..options }))
+}
+
+fn npy_seeds() -> Vec<Vec<u8>> {
+    let file = |kind: &str, order: &str, shape: &str, data: Vec<u8>| {
+        let mut header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}");
+        while (header.len() + 11) % 64 != 0 {
+            header.push(' ');
+        }
+        header.push('\n');
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.bytes());
+        bytes.extend(data);
+        bytes
+    };
+    let doubles = [1.0, 2.0, 0.0, 3.0, -4.5, 1.0].iter().flat_map(|v: &f64| v.to_le_bytes()).collect::<Vec<u8>>();
+    let singles = [1.0, 2.0, 0.0, 3.0, -4.5, 1.0].iter().flat_map(|v: &f32| v.to_be_bytes()).collect::<Vec<u8>>();
+    vec![
+        file("<f8", "False", "(2, 3)", doubles.clone()),
+        file("<f8", "True", "(3, 2)", doubles),
+        file(">f4", "False", "(2, 3)", singles),
+        file("|u1", "False", "(2, 3)", vec![1, 2, 0, 3, 4, 1]),
+    ]
 }
 
 /// Parquet.

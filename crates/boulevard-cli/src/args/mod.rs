@@ -2,6 +2,8 @@
 
 mod boost;
 mod data;
+#[cfg(test)]
+mod fuzz;
 mod gather;
 mod induce;
 mod kernel;
@@ -15,8 +17,8 @@ pub use kernel::kernel_word;
 pub use learner::{LearnerArgs, MethodName, ScaleName};
 pub use run::RunArgs;
 pub use verbs::{
-    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, ExploreArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat, PredictArgs,
-    ReproduceArgs, ScaleArgs, TrainArgs, TuneArgs,
+    CheckArgs, CompletionsArgs, ConvertArgs, DemoArgs, EvaluateArgs, ExploreArgs, InspectArgs, LibsvmArgs, ManArgs, ModelFormat,
+    PredictArgs, ReproduceArgs, ScaleArgs, TrainArgs, TuneArgs,
 };
 
 use clap::{Parser, Subcommand};

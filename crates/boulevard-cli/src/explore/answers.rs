@@ -4,7 +4,6 @@ use std::path::{Component, Path};
 
 use anyhow::{Context as _, Result, ensure};
 use boulevard::gallery::{self, Asked, Importance};
-use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
 use boulevard::picture::Picture;
 use boulevard::svm::Model;
@@ -30,7 +29,7 @@ pub fn fit(id: usize, fit: &Fit) -> Result<Value> {
         (own, general) = story::learnt(&fit.model, data, &context)?;
     }
     let facts: Vec<(String, String)> = fit.model.facts().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let picked = fit.model.get::<ParetoModel>().map(|front| front.picked);
+    let picked = front::of(&fit.model).map(|front| front.picked);
     Ok(json!({
         "id": id, "title": fit.title, "command": fit.command, "sentence": sentence, "facts": facts, "own": own, "good": good,
         "general": general, "hardest": hardest, "points": fit.points(), "picked": picked, "notes": fit.model.notes(),
@@ -42,7 +41,7 @@ pub fn fit(id: usize, fit: &Fit) -> Result<Value> {
 pub fn point(fit: &Fit, place: usize) -> Result<Value> {
     let context = Context::default();
     let chosen = fit.at(Some(place))?;
-    let model = chosen.get::<ParetoModel>().context("only a front has points")?;
+    let model = front::of(&chosen).context("only a front has points")?;
     let at = &model.front[place];
     let (estimate, rows) = (model.estimates[place], model.estimate_rows.max(1) as f64);
     let mut facts = vec![
@@ -127,7 +126,7 @@ pub fn report(fit: &Fit) -> Result<String> {
     let data = fit.data.as_ref().context("a report needs the table that the model learnt from: give it with --data")?;
     let mut page = Page::new(&fit.title);
     story::tell(&mut page, &fit.model, &fit.folds, data, &fit.command, &Context::default())?;
-    if let Some(model) = fit.model.get::<ParetoModel>() {
+    if let Some(model) = front::of(&fit.model) {
         page.section("The front in numbers").table(&front::table(model));
     }
     Ok(page.finish())

@@ -16,7 +16,7 @@ SHARED_LIMITS: dict[str, list[Any]] = {
     "n_jobs": [None, Integral],
     "verbose": ["verbose"],
     "max_time": [None, Interval(Real, 0, None, closed="neither")],
-    "memory_limit": [None, Interval(Integral, 1, None, closed="left")],
+    "memory_limit": [None, Interval(Integral, 1, 2**63 - 1, closed="both")],
     "random_state": ["random_state"],
 }
 #: Of those that fit kernel machines: the native part knows which names there are.

@@ -133,9 +133,9 @@ class SpreadMixin:
         if raised is None and self.fit_status_ == 3 and np.isnan(parts["gap"]):
             from sklearn.exceptions import ConvergenceWarning
 
-            lost = (self.cluster_ or {}).get("lost", 0)
+            about = self.cluster_ or {}
             warn(
-                f"{lost} of {(self.cluster_ or {}).get('shards')} shards were lost and did not come back: the model is the one before that, "
+                f"{about.get('lost', 0)} of {about.get('shards')} shards were lost and did not come back: the model is that of the others, "
                 "there is no certificate, and objective_ and dual_gap_ are NaN. Add workers and fit again.",
                 ConvergenceWarning,
             )

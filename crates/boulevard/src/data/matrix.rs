@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
+use crate::observe::Context;
 
 /// A dense table in row-major order.
 #[derive(Clone, Debug, PartialEq)]
@@ -311,6 +312,19 @@ impl<'a> Matrix<'a> {
             self.copy_row(row, &mut values[row * columns..(row + 1) * columns]);
         }
         Matrix::F64(Dense { values: values.into(), rows, columns })
+    }
+
+    /// [`Matrix::to_dense`] in pieces between which somebody may stop.
+    pub(crate) fn to_dense_in(&self, context: &Context<'_>) -> Result<Matrix<'static>> {
+        let (rows, columns) = (self.rows(), self.columns());
+        let mut values = vec![0.0; rows * columns];
+        let mut meter = context.meter("prepare");
+        for (row, to) in values.chunks_exact_mut(columns.max(1)).enumerate() {
+            // Fresh memory takes longer than a multiplication.
+            meter.spend(8 * columns)?;
+            self.copy_row(row, to);
+        }
+        Ok(Matrix::F64(Dense { values: values.into(), rows, columns }))
     }
 
     /// The same values in sparse rows; zeros are dropped.

@@ -19,7 +19,7 @@ pub(crate) use combine::{GramRows, RoundedRows};
 pub use form::{Argument, Form, KernelDefault, KernelInfo};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub use rows::{KernelRows, cross, diagonal, rows};
-pub(crate) use rows::{SubsetRows, fill_watched, padded, support, weigh_watched};
+pub(crate) use rows::{SubsetRows, fill_watched, padded, support, weigh_watched, weighted_sum_watched};
 pub(crate) use whole::{whole, whole_from_products};
 
 pub use crate::simd::Real;

@@ -149,6 +149,29 @@ pub(crate) fn weigh_watched<T: Real>(
     Ok(())
 }
 
+/// [`KernelRows::weighted_sum`] in pieces of columns, asking in between whether to go on: for kernels whose sums may not be cut by rows.
+pub(crate) fn weighted_sum_watched(
+    kernel: &dyn KernelRows<f64>,
+    rows: &[usize],
+    weights: &[f64],
+    columns: Range<usize>,
+    context: &Context<'_>,
+) -> Result<Vec<f64>> {
+    // Whole panels, so that a column is computed as it would be among all.
+    const PANEL: usize = 64;
+    let values = (PIECE / kernel.work().max(1)).max(1);
+    if rows.len().saturating_mul(columns.len()) <= 4 * values {
+        return Ok(kernel.weighted_sum(rows, weights, columns));
+    }
+    let width = (values / rows.len().max(1) / PANEL * PANEL).max(PANEL);
+    let mut sums = Vec::with_capacity(columns.len());
+    for first in columns.clone().step_by(width) {
+        context.go_on("kernel")?;
+        sums.extend(kernel.weighted_sum(rows, weights, first..(first + width).min(columns.end)));
+    }
+    Ok(sums)
+}
+
 /// The kernel matrix of a table with itself. `kernel` must be resolved ([`Kernel::resolve`]).
 pub fn rows<'a, T: Real>(kernel: &Kernel, x: &'a Matrix<'_>, context: &Context<'_>) -> Result<Box<dyn KernelRows<T> + 'a>> {
     if let Kernel::Precomputed = kernel {

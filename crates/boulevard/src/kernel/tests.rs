@@ -153,3 +153,21 @@ fn a_given_matrix_must_be_square() {
     let x = table(3, 2, 8);
     assert!(rows::<f64>(&Kernel::Precomputed, &x, &Context::single()).is_err());
 }
+
+/// Cut by columns, sums keep their bits: pieces are whole panels.
+#[test]
+fn sums_in_pieces_of_columns_have_the_same_bits() {
+    let (n, d) = (1503, 21);
+    let mut random = Random::new(8, 0);
+    let x = Matrix::dense((0..n * d).map(|_| random.normal()).collect::<Vec<_>>(), n, d).unwrap();
+    let weights: Vec<f64> = (0..n).map(|_| random.normal()).collect();
+    let order: Vec<usize> = (0..n).collect();
+    let context = Context::single();
+    for kernel in [Kernel::rbf(0.1), Kernel::poly(3, 0.1, 1.0)] {
+        let rows = super::rows::<f64>(&kernel, &x, &context).unwrap();
+        assert!(n * n > 4 * crate::observe::PIECE / rows.work(), "more than one piece");
+        let whole = rows.weighted_sum(&order, &weights, 0..n);
+        let pieces = weighted_sum_watched(&*rows, &order, &weights, 0..n, &context).unwrap();
+        assert!(whole.iter().zip(&pieces).all(|(a, b)| a.to_bits() == b.to_bits()) && whole.len() == pieces.len());
+    }
+}

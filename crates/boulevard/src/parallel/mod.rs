@@ -6,6 +6,8 @@ mod crew;
 mod load;
 mod map;
 mod pace;
+#[cfg(test)]
+mod protocol;
 
 pub use crew::Crew;
 pub(crate) use load::free_cores;

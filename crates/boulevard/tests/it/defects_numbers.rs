@@ -106,13 +106,25 @@ fn weights_of_1e300_and_tolerances_below_rounding_come_to_an_end() {
 #[test]
 fn a_huge_extended_set_is_refused_before_it_is_allocated() {
     let data = classes(1.0);
-    let many = MultiSample { n_extended: Some(1 << 40), ..MultiSample::default() };
+    let many =
+        MultiSample { method: boulevard::methods::multi_sample::Method::Direct, n_extended: Some(1 << 40), ..MultiSample::default() };
     let message = many.fit(&data).unwrap_err().to_string();
     assert!(message.contains("`n_extended`") && message.contains("16777216"), "{message}");
     let context = Context { memory: Some(1 << 28), ..Context::single() };
-    let message = MultiSample { n_extended: Some(10_000_000), ..MultiSample::default() }.fit_in(&data, &context).err().unwrap().to_string();
+    let message =
+        MultiSample { method: boulevard::methods::multi_sample::Method::Direct, n_extended: Some(10_000_000), ..MultiSample::default() }
+            .fit_in(&data, &context)
+            .err()
+            .unwrap()
+            .to_string();
     assert!(message.contains("n_extended") && message.contains("memory limit is 268435456"), "{message}");
-    let ordered = MultiSample { n_extended: Some(200_000), symmetric: false, n_samples_per_decision: 4, ..MultiSample::default() };
+    let ordered = MultiSample {
+        method: boulevard::methods::multi_sample::Method::Direct,
+        n_extended: Some(200_000),
+        symmetric: false,
+        n_samples_per_decision: 4,
+        ..MultiSample::default()
+    };
     assert!(matches!(ordered.fit_in(&data, &context), Err(boulevard::Error::Memory { .. })));
 }
 
@@ -129,4 +141,23 @@ fn folds_and_repeats_without_number_are_refused() {
     let result = boulevard::validation::cross_validate(&Svc::default(), &data, &splits, &context).unwrap();
     assert_eq!(result.stop, StopReason::TimeLimit);
     assert!(start.elapsed() - made < Duration::from_secs(2), "{:?} to make, {:?} in all", made, start.elapsed());
+}
+
+/// Seen with 180 rows: the dual of a hard margin on classes that overlap has no end, and neither had the fit.
+#[test]
+fn an_infinite_price_on_classes_that_overlap_came_to_no_end() {
+    let mut random = Random::new(4, 0);
+    let x = Matrix::dense((0..180 * 4).map(|_| random.normal()).collect::<Vec<_>>(), 180, 4).unwrap();
+    let codes = (0..180).map(|row| u32::from(x.get(row, 0) + random.normal() > 0.5)).collect();
+    let data = Dataset::new(x, Target::Classes(Categories::new(codes, vec!["a".into(), "b".into()]).unwrap()));
+    for class_weight in [ClassWeight::Equal, ClassWeight::Balanced] {
+        let svc = Svc { kernel: Kernel::Linear, penalty: Penalty::C(1e100), class_weight, ..Svc::default() };
+        let model = svc.fit_in(&data, &Context::single().with_time_limit(Duration::from_secs(60))).unwrap();
+        assert_eq!(model.report.stop, StopReason::Rounding, "{:?}", model.report);
+        assert!(model.report.gap > 0.5, "and does not pretend: {:?}", model.report);
+    }
+    // Classes that can be separated still are.
+    let apart = boulevard::data::generate::two_gaussians(180, 1, 4, 12.0);
+    let model = Svc { kernel: Kernel::Linear, penalty: Penalty::C(1e100), ..Svc::default() }.fit(&apart).unwrap();
+    assert_eq!(model.report.stop, StopReason::Converged);
 }

@@ -7,6 +7,7 @@
 
 mod architecture;
 mod defects_certificates;
+mod defects_faults;
 mod defects_files;
 mod defects_numbers;
 mod defects_property;

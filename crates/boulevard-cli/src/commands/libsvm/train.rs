@@ -59,6 +59,12 @@ struct Request {
     model: PathBuf,
 }
 
+/// Checks the options alone.
+#[cfg(test)]
+pub fn check(args: &LibsvmArgs) -> Result<()> {
+    Request::new(args).map(drop)
+}
+
 pub fn run(args: &LibsvmArgs) -> Result<Outcome> {
     ensure!(!args.words.is_empty(), "expected a training file; `boulevard svm-train --help` lists the options");
     if args.words[0] == "--help" {

@@ -49,6 +49,19 @@ impl Standard {
         (value - self.center[column]) / self.spread[column]
     }
 
+    /// [`Standard::table`] in pieces between which somebody may stop.
+    fn table_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        let columns = self.center.len();
+        let mut values = vec![0.0; x.rows() * columns];
+        let mut meter = context.meter("prepare");
+        for (row, out) in values.chunks_exact_mut(columns.max(1)).enumerate() {
+            meter.spend(8 * columns)?;
+            x.copy_row(row, out);
+            out.iter_mut().enumerate().for_each(|(j, v)| *v = self.apply(j, *v));
+        }
+        Ok(values)
+    }
+
     /// A table's standardised columns, row-major.
     pub(super) fn table(&self, x: &Matrix<'_>) -> Vec<f64> {
         let columns = self.center.len();
@@ -96,7 +109,7 @@ impl TrainingTable {
         if u32::try_from(rows.saturating_mul(columns)).is_err() {
             return Err(Error::data(format!("feature induction handles fewer than 2^32 values, found {rows} rows of {columns}")));
         }
-        let x = if rows == data.len() { data.x.to_dense() } else { data.x.select(&classes.rows).to_dense() };
+        let x = if rows == data.len() { data.x.to_dense_in(context)? } else { data.x.select(&classes.rows).to_dense_in(context)? };
         let counts: Vec<f64> = (0..rows).map(|i| classes.weights[i] * classes.factors[classes.codes[i] as usize]).collect();
         let groups = group(&x, &classes.codes, seed, context)?;
         let draws = (classes.weights.iter().sum::<f64>().round() as usize).max(groups.len()).min(rows.max(1) << 10);
@@ -117,7 +130,7 @@ impl TrainingTable {
         let standard = Standard::fit(dense.values(), x.columns(), &counts, context)?;
         let columns = SortedColumns::new_in(&x, context)?;
         meter.spend(8 * x.rows() * x.columns())?;
-        let z = standard.table(&x);
+        let z = standard.table_in(&x, context)?;
         Ok(Self { columns, standard, z, counts, codes, draws, groups, x })
     }
 

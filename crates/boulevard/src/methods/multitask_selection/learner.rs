@@ -296,6 +296,7 @@ impl MultiTaskSelection {
                 classify,
                 variance: (self.bias == BiasPrior::Gaussian).then_some(self.bias_variance),
                 threads: context.threads,
+                context: *context,
             };
             solve(&problem, limits, start, Route::Automatic, context)
         };

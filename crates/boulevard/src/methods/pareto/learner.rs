@@ -21,7 +21,7 @@ use super::restart;
 use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, weighted_sum_watched};
 use crate::linalg;
 use crate::metrics::pareto::non_dominated_ranks;
 use crate::observe::{Context, Observer, Progress, StopReason, stopped as stopped_by};
@@ -192,7 +192,7 @@ impl ParetoSvc {
         let balanced = self.balanced();
         let reference = {
             let order: Vec<usize> = (0..n).collect();
-            source.double()?.weighted_sum(&order, &vec![1.0; n], 0..n).iter().sum::<f64>()
+            weighted_sum_watched(source.double()?, &order, &vec![1.0; n], 0..n, context)?.iter().sum::<f64>()
         };
         if !reference.is_finite() {
             return Err(Error::overflow("the kernel values are so large that their sum overflows: scale the columns first"));

@@ -33,9 +33,12 @@ pub(super) fn solve(
     let steps = (|| -> Result<()> {
         while iterations < MOST_STEPS as u64 {
             let slopes = response.slopes(&point.residuals);
-            let gradient: Vec<f64> = table.backward(&slopes)?.iter().map(|v| -v).collect();
+            let mut gradient = table.backward(&slopes)?;
+            table.between_wide(d)?;
+            gradient.iter_mut().for_each(|v| *v = -*v);
             let certificate = certify(table, samples, free_bias, &point, slopes.clone())?;
             let gap = certificate.relative();
+            table.between_wide(d)?;
             if best.as_ref().is_none_or(|(_, best)| certificate.gap < best.gap) {
                 best = Some((point.clone(), certificate));
             }
@@ -49,6 +52,7 @@ pub(super) fn solve(
                 break;
             }
             let in_play = columns_in_play(&point.w, &gradient, joining, d);
+            table.between_wide(d)?;
             let part = table.columns_of(&in_play)?;
             if !step(table, &part, samples, free_bias, &mut point, &in_play, &gradient, &slopes, tolerance)? {
                 if joining >= d {
@@ -138,6 +142,7 @@ fn step(
         }
     }
     let step_bias = if free_bias { change[m] } else { 0.0 };
+    table.between_wide(table.columns())?;
     let mut full = vec![0.0; table.columns()];
     columns.iter().zip(&change).for_each(|(&j, &c)| full[j] = c);
     let mut margins = part.forward(&change[..m])?;
@@ -146,9 +151,11 @@ fn step(
         let penalty: f64 = point.w.iter().zip(&full).map(|(w, s)| (w + t * s).abs()).sum();
         penalty + point.residuals.iter().zip(&margins).enumerate().map(|(i, (r, s))| samples.loss(i, r - t * s)).sum::<f64>()
     };
+    table.between_wide(table.columns())?;
     let before = objective(0.0);
     let mut length = 1.0;
     // The best of a shrinking sequence: the objective is convex along the step.
+    table.between_wide(table.columns())?;
     let mut now = objective(length);
     let mut meter = table.context().meter("solve");
     while length > 1e-10 {
@@ -174,6 +181,7 @@ fn certify(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, poin
         dual.iter_mut().for_each(|v| *v *= if *v > 0.0 { up } else { down });
     }
     let mut back = table.backward(&dual)?;
+    table.between_wide(back.len())?;
     let largest = back.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     if largest > 1.0 {
         dual.iter_mut().for_each(|v| *v /= largest);

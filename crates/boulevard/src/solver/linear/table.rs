@@ -117,6 +117,11 @@ impl<'a> LinearTable<'a> {
         })
     }
 
+    /// A question whether to go on before work on all columns, where there are so many that fresh memory for them takes milliseconds.
+    pub(super) fn between_wide(&self, columns: usize) -> Result<()> {
+        if columns < PIECE >> 6 { Ok(()) } else { self.context.go_on("solve") }
+    }
+
     /// `X w`
     pub(super) fn forward(&self, w: &[f64]) -> Result<Vec<f64>> {
         let pieces = self.pieces();
@@ -155,6 +160,7 @@ impl<'a> LinearTable<'a> {
     pub(super) fn backward_sides(&self, v: &[f64]) -> Result<[Vec<f64>; 2]> {
         let (pieces, d) = (self.pieces(), self.x().columns());
         let parts = parallel::map(self.context.threads, pieces.len(), |p| {
+            self.between_wide(d)?;
             let (mut up, mut down) = (vec![0.0; d], vec![0.0; d]);
             let center = &self.center[..];
             for run in self.runs(pieces[p].clone()) {
@@ -177,6 +183,7 @@ impl<'a> LinearTable<'a> {
         let mut total = [vec![0.0; d], vec![0.0; d]];
         for part in parts {
             for (total, part) in total.iter_mut().zip(part?) {
+                self.between_wide(d)?;
                 total.iter_mut().zip(part).for_each(|(total, value)| *total += value);
             }
         }
@@ -293,6 +300,7 @@ impl<'a> LinearTable<'a> {
     pub(super) fn columns_of(&self, columns: &[usize]) -> Result<Self> {
         let (n, size) = (self.rows(), columns.len());
         let matrix = if let Matrix::Sparse(x) = self.x() {
+            self.between_wide(self.columns())?;
             let mut place = vec![usize::MAX; self.columns()];
             columns.iter().enumerate().for_each(|(k, &j)| place[j] = k);
             let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());

@@ -59,6 +59,14 @@ const CLOCK_EVERY: u64 = 16;
 const PATIENCE: u64 = 1000;
 const PATIENCE_PER_SAMPLE: u64 = 20;
 const ROUNDINGS: f64 = 64.0;
+/// Room between bounds that stands for no bounds at all.
+const ENDLESS: f64 = 1e30;
+/// Steps without bounds, in all and per sample, in which the violation has to fall to this share of itself.
+const ENDLESS_PATIENCE: u64 = 500_000;
+const ENDLESS_PER_SAMPLE: u64 = 500;
+const CLOSER: f64 = 0.9;
+/// Sum of multipliers times the largest kernel value from which on hulls count as touching.
+const ENDLESS_SIZE: f64 = 1e6;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +217,9 @@ impl<'a, T: Real> Engine<'a, T> {
         let work = self.samples.len().saturating_mul(self.kernel.work()).saturating_mul(BLOCK_ROWS);
         let clock_every = if work > PIECE / CLOCK_EVERY as usize { 1 } else { CLOCK_EVERY };
         let mut progress_at = (f64::INFINITY, first_iteration);
+        // Without bounds worth the name the problem may have no end at all.
+        let endless = problem.lower.iter().zip(problem.upper).any(|(low, high)| high - low > ENDLESS);
+        let mut closer_at = progress_at;
         self.curved = 0;
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
@@ -229,6 +240,14 @@ impl<'a, T: Real> Engine<'a, T> {
                     return PassOutcome::Stuck;
                 }
                 (progress_at.1, self.curved) = (*iterations, 0);
+            }
+            if endless && choice.violation < CLOSER * closer_at.0 {
+                closer_at = (choice.violation, *iterations);
+            } else if endless && *iterations - closer_at.1 > ENDLESS_PATIENCE + ENDLESS_PER_SAMPLE * b.len() as u64 {
+                if self.grows_for_ever(b) {
+                    return PassOutcome::Stuck;
+                }
+                closer_at.1 = *iterations;
             }
             if *iterations >= limits.max_iterations {
                 return PassOutcome::Stopped(StopReason::MaxIterations);
@@ -300,6 +319,18 @@ impl<'a, T: Real> Engine<'a, T> {
             }
         }
         best
+    }
+
+    /// Whether the multipliers are far beyond those of any margin that matters. Where classes cannot be separated and C has no end, the
+    /// multipliers grow with every step and nothing comes closer: of points with kernel values up to `k` and multipliers of sum `s`, the
+    /// squared distance of the classes' hulls is at most `4 / s`, a share of `4 / (s k)` of the largest that there could be.
+    fn grows_for_ever(&mut self, b: &[f64]) -> bool {
+        let mut diagonal = 0.0f64;
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            diagonal = segment.diagonal.iter().fold(diagonal, |a, v| a.max(v.to_f64().abs()));
+        }
+        diagonal * b.iter().map(|b| b.abs()).sum::<f64>() > ENDLESS_SIZE
     }
 
     /// The size of the numbers that a gradient is made of: rounding errors are small shares of it.

@@ -14,6 +14,7 @@
 use super::prior::{Loss, Margin};
 use super::switch::Switch;
 use super::table::{Element, TaskTable};
+use crate::observe::{Context, PIECE};
 use crate::parallel;
 
 /// One task: the table with its samples and one target per sample (plus or minus one in classification).
@@ -33,6 +34,8 @@ pub(in super::super) struct Problem<'a> {
     /// Variance of the bias; none means flat.
     pub variance: Option<f64>,
     pub threads: usize,
+    /// Who may stop it.
+    pub context: Context<'a>,
 }
 
 /// A value per sample of every task.
@@ -78,6 +81,17 @@ impl Problem<'_> {
     pub fn each_task<R: Send>(&self, cost: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
         const WORTH_A_THREAD: usize = 2_000_000;
         parallel::map(if cost < WORTH_A_THREAD { 1 } else { self.threads }, self.tasks.len(), work)
+    }
+
+    /// Whether somebody asked to stop. Inner loops then end where they are, with a worse point that is sound; the watch of the outer loop
+    /// says why.
+    pub fn halted(&self) -> bool {
+        self.context.go_on("solve").is_err()
+    }
+
+    /// [`Problem::halted`] between two passes, where those take long enough to ask.
+    pub fn halted_after_pass(&self) -> bool {
+        self.pass() >= PIECE / 8 && self.halted()
     }
 
     /// Multiplications of one pass over all samples.

@@ -6,7 +6,10 @@
 
 use std::sync::OnceLock;
 
+use crate::data::Matrix;
+use crate::error::Result;
 use crate::linalg::{Symmetric, add_symmetric, padded};
+use crate::observe::Context;
 use crate::simd::Isa;
 
 /// The samples of a task.
@@ -32,7 +35,22 @@ enum TableKind {
 pub(in super::super) struct Element(pub Vec<f64>);
 
 impl TaskTable {
+    /// The columns of a table, in pieces between which somebody may stop.
+    pub fn of(x: &Matrix<'_>, context: &Context<'_>) -> Result<Self> {
+        let (rows, columns) = (x.rows(), x.columns());
+        let stride = columns.next_multiple_of(context.isa.lanes::<f64>());
+        let mut padded = vec![0.0; rows * stride];
+        let mut meter = context.meter("prepare");
+        for (row, to) in padded.chunks_exact_mut(stride.max(1)).enumerate() {
+            // Fresh memory takes longer than a multiplication.
+            meter.spend(8 * stride)?;
+            x.copy_row(row, &mut to[..columns]);
+        }
+        Ok(Self { rows, groups: columns, isa: context.isa, kind: TableKind::Features { x: padded, stride, columns: OnceLock::new() } })
+    }
+
     /// Input features; `x` is row-major and dense.
+    #[cfg(test)]
     pub fn features(x: &[f64], rows: usize, columns: usize, isa: Isa) -> Self {
         let stride = columns.next_multiple_of(isa.lanes::<f64>());
         let mut padded = vec![0.0; rows * stride];

@@ -45,14 +45,7 @@ impl<'a> Training<'a> {
         }
         let mut kernels = Vec::new();
         let tables = match learner.select {
-            Select::Features => tasks
-                .tables
-                .iter()
-                .map(|x| match x {
-                    Matrix::F64(dense) => TaskTable::features(dense.values(), x.rows(), x.columns(), context.isa),
-                    _ => TaskTable::features(&dense_values(x), x.rows(), x.columns(), context.isa),
-                })
-                .collect(),
+            Select::Features => tasks.tables.iter().map(|x| TaskTable::of(x, context)).collect::<Result<_>>()?,
             Select::Kernels => {
                 kernels = resolve(learner, tasks)?;
                 let mut tables = Vec::new();

@@ -16,7 +16,7 @@ use super::super::problem::table::{Element, TaskTable};
 use super::super::problem::{Certificate, Problem, Samples};
 use super::newton::Point;
 use crate::linalg::padded;
-use crate::observe::StopReason;
+use crate::observe::{PIECE, StopReason};
 use crate::random::Random;
 use crate::simd::{Job, Real, Simd};
 
@@ -196,10 +196,24 @@ fn sweep(problem: &Problem<'_>, m: usize, state: &mut TaskState, on: &[f64], tur
     for pass in 0..=PASSES {
         let kept = f64::dispatch(
             table.isa(),
-            Pass { problem, y: &problem.tasks[m].y, weights: &problem.tasks[m].weights, x, stride, on, curvature: &curvature, variance, state, order: &order },
+            Pass {
+                problem,
+                y: &problem.tasks[m].y,
+                weights: &problem.tasks[m].weights,
+                x,
+                stride,
+                on,
+                curvature: &curvature,
+                variance,
+                state,
+                order: &order,
+            },
         );
         if pass == 0 {
             order = kept;
+        }
+        if problem.halted_after_pass() {
+            break;
         }
     }
     if problem.variance.is_none() {
@@ -230,7 +244,12 @@ impl Job<f64> for Pass<'_> {
         let Self { problem, y, weights, x, stride, on, curvature, variance, state, order } = self;
         let mut kept = Vec::with_capacity(order.len());
         let mut sum: f64 = state.alpha.iter().sum();
-        for &i in order {
+        let height = (PIECE / stride.max(1)).max(1);
+        for (place, &i) in order.iter().enumerate() {
+            // Every prefix of a pass leaves a sound point.
+            if place % height == height - 1 && problem.halted() {
+                break;
+            }
             let row = &x[i * stride..(i + 1) * stride];
             let bias = state.center + variance * sum;
             let score = padded::dot(simd, row, &state.w) + bias;

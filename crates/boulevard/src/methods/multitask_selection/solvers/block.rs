@@ -5,7 +5,6 @@ use super::super::problem::switch::State;
 use super::super::problem::table::{Element, TaskTable};
 use super::newton::Curve;
 use crate::linalg::{self, buffers, padded, weighted_gram};
-use crate::observe::Context;
 
 /// Conjugate gradient steps after which the direction found so far is taken.
 const KRYLOV_STEPS: usize = 150;
@@ -42,6 +41,7 @@ pub(super) fn conjugate_gradients(
     diagonal: Option<&[f64]>,
     accuracy: f64,
     steps: usize,
+    halted: impl Fn() -> bool,
     mut apply: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Vec<f64> {
     let precondition = |rest: &[f64]| match diagonal {
@@ -53,8 +53,9 @@ pub(super) fn conjugate_gradients(
     let mut direction: Vec<f64> = precondition(&rest);
     let start = linalg::dot(&rest, &direction);
     let mut size = start;
-    for _ in 0..steps {
-        if size <= accuracy * accuracy * start || size == 0.0 {
+    for turn in 0..steps {
+        // One step at least: zero is no direction.
+        if size <= accuracy * accuracy * start || size == 0.0 || (turn > 0 && halted()) {
             break;
         }
         let image = apply(&direction);
@@ -129,8 +130,9 @@ impl Block {
                         to.iter_mut().zip(active).zip(roots).for_each(|((to, &i), root)| *to = column[i] * root);
                     }
                 };
-                weighted_gram(table.groups, active.len(), |d| weights[d], fetch, &Context::single().with_threads(threads))
-                    .expect("nobody stops it")
+                // Where it is stopped, an empty sum makes a step of no use, which nobody takes any more.
+                weighted_gram(table.groups, active.len(), |d| weights[d], fetch, &problem.context.with_threads(threads))
+                    .unwrap_or_else(|_| vec![0.0; active.len() * active.len()])
             });
         }
         // Lower triangle of sum_d s_d K_d, plus the switches' response where it belongs into the block.
@@ -165,8 +167,8 @@ impl Block {
                 to[groups] = 1.0;
             }
         };
-        let mut matrix =
-            weighted_gram(omega.len(), size, |i| omega[i], fetch, &Context::single().with_threads(threads)).expect("nobody stops it");
+        let mut matrix = weighted_gram(omega.len(), size, |i| omega[i], fetch, &problem.context.with_threads(threads))
+            .unwrap_or_else(|_| vec![0.0; size * size]);
         let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
         for (row, left) in matrix.chunks_exact_mut(size).zip(roots.iter().chain(&[1.0])) {
             row.iter_mut().zip(roots.iter().chain(&[1.0])).for_each(|(value, right)| *value *= left * right);
@@ -203,7 +205,8 @@ impl Block {
     }
 
     /// `d_alpha = given - omega (K d_alpha + shift + d_b)`, with the bias chosen by its own equation.
-    pub fn solve(&self, table: &TaskTable, given: &[f64], shift: Shift<'_>, bias: f64, stiffness: f64) -> Part {
+    pub fn solve(&self, problem: &Problem<'_>, table: &TaskTable, given: &[f64], shift: Shift<'_>, bias: f64) -> Part {
+        let stiffness = problem.stiffness();
         match &self.shape {
             Form::ByFeature { roots, .. } | Form::Krylov { roots, .. } => {
                 let groups = self.weights.len();
@@ -220,7 +223,7 @@ impl Block {
                 }
                 right.iter_mut().zip(roots).for_each(|(right, root)| *right *= root);
                 right.push(given.iter().sum::<f64>() + bias);
-                self.solve_features(table, stiffness, &mut right);
+                self.solve_features(table, stiffness, &mut right, &|| problem.halted_after_pass());
                 let db = right[groups];
                 let mut weights = table.zero();
                 weights.0.iter_mut().zip(&right[..groups]).zip(roots).for_each(|((to, x), root)| *to = x * root);
@@ -261,7 +264,7 @@ impl Block {
     }
 
     /// The system in features and bias, in place.
-    pub fn solve_features(&self, table: &TaskTable, stiffness: f64, right: &mut Vec<f64>) {
+    pub fn solve_features(&self, table: &TaskTable, stiffness: f64, right: &mut Vec<f64>, halted: &dyn Fn() -> bool) {
         match &self.shape {
             Form::ByFeature { factor, .. } => linalg::solve(factor, right.len(), right),
             Form::Krylov { chosen, roots, diagonal, accuracy } => {
@@ -275,7 +278,7 @@ impl Block {
                     out.push(sum + stiffness * v[groups]);
                     out
                 };
-                *right = conjugate_gradients(right, Some(diagonal), *accuracy, KRYLOV_STEPS, apply);
+                *right = conjugate_gradients(right, Some(diagonal), *accuracy, KRYLOV_STEPS, halted, apply);
             }
             Form::BySample { .. } => unreachable!("systems of samples are solved elsewhere"),
         }

@@ -156,13 +156,8 @@ impl<'a> System<'a> {
             // d_f at rest: the scores of d_w = s e + m u <u, e>.
             let mut products = vec![0.0; table.groups];
             table.add_inner(&curve.u[0], given[0].rest, &mut products);
-            let part = self.blocks[0].solve(
-                table,
-                given[0].alpha,
-                Shift::Rest(given[0].rest, &curve.u[0], &products, &curve.state),
-                given[0].bias,
-                self.problem.stiffness(),
-            );
+            let shift = Shift::Rest(given[0].rest, &curve.u[0], &products, &curve.state);
+            let part = self.blocks[0].solve(self.problem, table, given[0].alpha, shift, given[0].bias);
             if !sums {
                 return Step { alpha: vec![part.alpha], scores: vec![part.scores], bias: vec![part.bias], sums: vec![], switches: vec![] };
             }
@@ -183,12 +178,11 @@ impl<'a> System<'a> {
         let (problem, curve) = (self.problem, self.curve);
         let groups = problem.groups();
         let roots: Vec<f64> = curve.state.iter().map(|state| (state.on * state.off).sqrt()).collect();
-        let stiffness = problem.stiffness();
         let cost = problem.pass();
         let base = problem.each_task(cost, |m| {
             let table = problem.table(m);
             let at_rest = table.scores(&table.scaled(|d| curve.state[d].on, given[m].rest));
-            let part = self.blocks[m].solve(table, given[m].alpha, Shift::Scores(&at_rest), given[m].bias, stiffness);
+            let part = self.blocks[m].solve(problem, table, given[m].alpha, Shift::Scores(&at_rest), given[m].bias);
             let mut products = table.pull(&curve.u[m], &part.alpha);
             table.add_inner(&curve.u[m], given[m].rest, &mut products);
             (part, products)
@@ -207,7 +201,7 @@ impl<'a> System<'a> {
                 let table = problem.table(m);
                 let shift = table.scores(&table.scaled(|d| roots[d] * x[d], &curve.u[m]));
                 let zeros = vec![0.0; shift.len()];
-                let answer = self.blocks[m].solve(table, &zeros, Shift::Scores(&shift), 0.0, stiffness);
+                let answer = self.blocks[m].solve(problem, table, &zeros, Shift::Scores(&shift), 0.0);
                 table.pull(&curve.u[m], &answer.alpha)
             });
             let mut total = sum_up(&mut parts.iter());
@@ -215,13 +209,13 @@ impl<'a> System<'a> {
             total.iter_mut().zip(&roots).zip(x).for_each(|((value, root), x)| *value = x - root * *value);
             total
         };
-        let x = conjugate_gradients(&right, None, SWITCH_ACCURACY, (2 * groups).min(500), apply);
+        let x = conjugate_gradients(&right, None, SWITCH_ACCURACY, (2 * groups).min(500), || problem.halted_after_pass(), apply);
         let switches: Vec<f64> = x.iter().zip(&roots).map(|(x, root)| x * root).collect();
         let parts = problem.each_task(cost, |m| {
             let table = problem.table(m);
             let mut change = table.scaled(|d| curve.state[d].on, given[m].rest);
             table.add(&mut change, |d| switches[d], &curve.u[m]);
-            let part = self.blocks[m].solve(table, given[m].alpha, Shift::Scores(&table.scores(&change)), given[m].bias, stiffness);
+            let part = self.blocks[m].solve(problem, table, given[m].alpha, Shift::Scores(&table.scores(&change)), given[m].bias);
             let sums = sums.then(|| {
                 let mut sums = table.embed(&part.alpha);
                 table.add(&mut sums, |_| 1.0, given[m].rest);

@@ -77,6 +77,7 @@ fn problem(vector: &Vector) -> Problem<'_> {
         classify: json["loss"] == "classification",
         variance: (json["bias"]["type"] == "gaussian").then(|| json["bias"]["sigma2"].as_f64().unwrap()),
         threads: 1,
+        context: crate::observe::Context::single(),
     }
 }
 

@@ -14,7 +14,8 @@
 use super::super::point::facts;
 use super::face;
 use crate::error::Result;
-use crate::observe::{Context, Progress, StopReason};
+use crate::kernel::{self, weighted_sum_watched};
+use crate::observe::{Context, Progress, StopReason, stopped as stopped_by};
 use crate::solver::{DualProblem, Equality, KernelSource, Options, Solver};
 
 /// The stage that progress is told of.
@@ -164,7 +165,8 @@ impl<'a> SlotTask<'a> {
 
     /// `Q alpha`, computed anew.
     fn product(&self, alpha: &[f64]) -> Result<Vec<f64>> {
-        Ok(self.source.double()?.product(alpha))
+        let (rows, weights) = kernel::support(alpha);
+        weighted_sum_watched(self.source.double()?, &rows, &weights, 0..alpha.len(), &self.context)
     }
 
     fn slot(&self, alpha: Vec<f64>, gradient: Option<Vec<f64>>, iterations: u64, stop: StopReason) -> Slot {
@@ -201,19 +203,30 @@ impl<'a> SlotTask<'a> {
                 stopped = true;
                 break;
             }
-            let (start, gradient) = match slots.as_slice() {
-                [] => (self.fill(&vec![1.0; n], sum), None),
-                // Scaled, all samples of a large table would be free, and leave the face one by one.
-                [.., last] if k % REFRESH == 0 || (k == 1 && n > MANY) => {
-                    let start = self.drain(last, sum)?.0;
-                    let gradient = self.product(&start)?;
-                    (start, Some(gradient))
-                }
-                [.., before, last] => self.extrapolate(before, last, sum)?,
-                [last] => {
-                    let factor = sum / (spacing * (points - k + 1) as f64);
-                    let scale = |values: &[f64]| values.iter().map(|v| v * factor).collect::<Vec<_>>();
-                    (scale(&last.alpha), Some(scale(&last.gradient)))
+            let begin = || -> Result<(Vec<f64>, Option<Vec<f64>>)> {
+                Ok(match slots.as_slice() {
+                    [] => (self.fill(&vec![1.0; n], sum), None),
+                    // Scaled, all samples of a large table would be free, and leave the face one by one.
+                    [.., last] if k % REFRESH == 0 || (k == 1 && n > MANY) => {
+                        let start = self.drain(last, sum)?.0;
+                        let gradient = self.product(&start)?;
+                        (start, Some(gradient))
+                    }
+                    [.., before, last] => self.extrapolate(before, last, sum)?,
+                    [last] => {
+                        let factor = sum / (spacing * (points - k + 1) as f64);
+                        let scale = |values: &[f64]| values.iter().map(|v| v * factor).collect::<Vec<_>>();
+                        (scale(&last.alpha), Some(scale(&last.gradient)))
+                    }
+                })
+            };
+            let (start, gradient) = match stopped_by(begin())? {
+                Ok(begun) => begun,
+                // The slots so far are a front too.
+                Err(reason) => {
+                    slots.iter_mut().for_each(|slot| slot.stop = slot.stop.worst(reason));
+                    stopped = true;
+                    break;
                 }
             };
             slots.push(self.descend_with(&mut solver, start, gradient, &mut kept)?);
@@ -239,7 +252,13 @@ impl<'a> SlotTask<'a> {
             }
             let at = |slot: &Slot| slot.alpha.iter().sum::<f64>();
             let sum = 0.5 * (at(&slots[below]) + at(&slots[below + 1]));
-            let (start, gradient) = self.extrapolate(&slots[below + 2], &slots[below + 1], sum)?;
+            let (start, gradient) = match stopped_by(self.extrapolate(&slots[below + 2], &slots[below + 1], sum))? {
+                Ok(begun) => begun,
+                Err(reason) => {
+                    slots[below].stop = slots[below].stop.worst(reason);
+                    break;
+                }
+            };
             let mut slot = self.descend_with(&mut solver, start, gradient, &mut kept)?;
             let ended = self.ended(&mut slot, points - missing + extra, points, context);
             slots.insert(below + 1, slot);
@@ -326,7 +345,7 @@ impl<'a> SlotTask<'a> {
             rows.push(i);
             steps.push(start[i] - last.alpha[i]);
         }
-        let sums = self.source.double()?.weighted_sum(&rows, &steps, 0..n);
+        let sums = weighted_sum_watched(self.source.double()?, &rows, &steps, 0..n, &self.context)?;
         gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
         Ok((start, Some(gradient)))
     }
@@ -359,7 +378,7 @@ impl<'a> SlotTask<'a> {
             }
             let rows: Vec<usize> = (0..n).filter(|&i| alpha[i] != before[i]).collect();
             let steps: Vec<f64> = rows.iter().map(|&i| alpha[i] - before[i]).collect();
-            let sums = kernel.weighted_sum(&rows, &steps, 0..n);
+            let sums = weighted_sum_watched(kernel, &rows, &steps, 0..n, &self.context)?;
             gradient.iter_mut().zip(&sums).for_each(|(g, s)| *g += s);
         }
         Ok((alpha, Some(gradient)))

@@ -19,7 +19,9 @@ pub trait Fleet {
     fn returned(&mut self, wait: bool) -> Result<Vec<usize>>;
 
     /// How far the fit is, for dashboards.
-    fn report(&mut self, _report: &RoundReport) {}
+    fn report(&mut self, report: &RoundReport) {
+        let _ = report;
+    }
 }
 
 /// One round of a fit on a cluster.

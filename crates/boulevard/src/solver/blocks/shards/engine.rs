@@ -86,8 +86,7 @@ impl<'a, 'c> Shards<'a, 'c> {
             let status = support.iter().map(|&variable| self.status[variable as usize]).collect();
             let ids = self.rows(&support);
             let (features, kept) = (Features::none(), Vec::new());
-            let step =
-                Request::Step { features, ids: ids.clone(), steps: steps.clone(), status, count: 0, hint: self.hint, kept };
+            let step = Request::Step { features, ids: ids.clone(), steps: steps.clone(), status, count: 0, hint: self.hint, kept };
             let mut requests = vec![load, step];
             if exactly {
                 requests.push(Request::Recheck { ids, steps, anew: Anew::Active });
@@ -199,9 +198,7 @@ impl BlockEngine for Shards<'_, '_> {
     fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<usize> {
         let stay = |engine: &Self, shard: usize| match rule {
             Narrow::To(ids) => Stay::To(engine.on_shard(ids, shard)),
-            Narrow::Unsettled { extremes, margin, kept, .. } => {
-                Stay::Unsettled { extremes, margin, kept: engine.on_shard(kept, shard) }
-            }
+            Narrow::Unsettled { extremes, margin, kept, .. } => Stay::Unsettled { extremes, margin, kept: engine.on_shard(kept, shard) },
         };
         let mut left = 0;
         for apply in [false, true] {

@@ -1,0 +1,6 @@
+//! `boulevard_fuzz::targets::libsvm_model` for libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    boulevard_fuzz::targets::libsvm_model(bytes);
+});
