@@ -32,7 +32,8 @@ pub struct RunArgs {
 impl RunArgs {
     /// The library's context with these limits; the clock starts now.
     pub fn context<'a>(&self, observer: &'a dyn Observer) -> Context<'a> {
-        let context = Context { memory: self.memory_limit, device: self.device.unwrap_or_default(), ..Context::default() }.with_observer(observer);
+        let context =
+            Context { memory: self.memory_limit, device: self.device.unwrap_or_default(), ..Context::default() }.with_observer(observer);
         let context = self.threads.map_or(context, |threads| context.with_threads(threads as usize));
         self.max_time.map_or(context, |limit| context.with_time_limit(limit))
     }
