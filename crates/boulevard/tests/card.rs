@@ -103,8 +103,9 @@ fn compare(name: &str, cpu: &DualSolution, card: &DualSolution) {
         cpu.objective, cpu.route, card.objective, card.route, cpu.violation, card.violation
     );
     assert_eq!((card.route, card.stop), (Route::Card, StopReason::Converged), "{name}");
-    // Both are within the tolerance of the optimum: so far may two of them be apart.
-    assert!(card.violation <= 1e-3 && close < 2e-5, "{name}");
+    // The relative gaps are proven: so far may two solutions within the tolerance be apart, and no further.
+    let apart = cpu.gap + card.gap + 1e-12;
+    assert!(card.violation <= 1e-3 && close <= apart, "{name}: {close:.1e} apart, gaps allow {apart:.1e}");
 }
 
 #[test]
