@@ -98,9 +98,10 @@ pub(super) fn largest(sizes: &[f64], count: usize) -> Vec<usize> {
     order
 }
 
-/// The trials of one fold: held-out losses of every row, and the columns by rank for every c.
+/// The trials of one fold: held-out losses of every row times what it counts, what rows count, and the columns' sizes for every c.
 struct Fold {
     losses: Vec<Vec<f64>>,
+    weights: Vec<f64>,
     sizes: Vec<Vec<f64>>,
 }
 
@@ -232,7 +233,7 @@ impl MultiTaskSelection {
                 }
                 ranks.push(size);
             }
-            Ok(Fold { losses, sizes: ranks })
+            Ok(Fold { losses, weights: row_weights(&test), sizes: ranks })
         });
         results.into_iter().collect()
     }
@@ -251,10 +252,15 @@ impl MultiTaskSelection {
     ) {
         let pooled: Vec<Vec<f64>> =
             (0..folds[0].losses.len()).map(|trial| folds.iter().flat_map(|fold| fold.losses[trial].iter().copied()).collect()).collect();
-        let total = total_weight(tasks);
+        let weights: Vec<f64> = folds.iter().flat_map(|fold| fold.weights.iter().copied()).collect();
+        let total: f64 = weights.iter().sum();
         let errors: Vec<f64> = pooled.iter().map(|losses| losses.iter().sum::<f64>() / total).collect();
         let best = errors.iter().enumerate().fold(0, |best, (i, e)| if *e < errors[best] - 1e-12 { i } else { best });
-        let uncertainty = |i: usize| pooled[i].iter().zip(&pooled[best]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / total;
+        // A row that counts twice is two rows with the same difference.
+        let uncertainty = |i: usize| {
+            let squares = pooled[i].iter().zip(&pooled[best]).zip(&weights).map(|((a, b), weight)| (a - b) * (a - b) / weight);
+            squares.sum::<f64>().sqrt() / total
+        };
         let per = 1 + 2 * sizes.len();
         for i in 0..errors.len() {
             let set = (i % per).checked_sub(1);
@@ -294,11 +300,16 @@ impl MultiTaskSelection {
     }
 }
 
-fn total_weight(tasks: &TaskSet<'_>) -> f64 {
+/// What rows count, in the order of their losses.
+fn row_weights(tasks: &TaskSet<'_>) -> Vec<f64> {
     if matches!(&tasks.outputs, Outputs::Classes(names) if names.len() > 2) {
-        return (0..tasks.tables[0].rows()).map(|row| tasks.weight(0, row)).sum();
+        return (0..tasks.tables[0].rows()).map(|row| tasks.weight(0, row)).collect();
     }
-    tasks.targets.iter().map(|target| (0..target.y.len()).map(|row| tasks.weight(target.table, row)).sum::<f64>()).sum()
+    let mut weights = Vec::new();
+    for target in &tasks.targets {
+        weights.extend((0..target.y.len()).map(|row| tasks.weight(target.table, row)));
+    }
+    weights
 }
 
 /// The weighted loss of every row (of every task): wrong or not, or the squared error.

@@ -211,8 +211,9 @@ fn wrong_rows(values: &[&[f64]], table: &TrainingTable, test: &[usize], outputs:
 fn pick(wrong: &[Vec<f64>], held: f64, automatic: bool, choice: &Choice) -> RuleList {
     let errors: Vec<f64> = wrong.iter().map(|rows| rows.iter().sum::<f64>() / held).collect();
     let best = errors.iter().enumerate().fold(0, |best, (count, error)| if *error < errors[best] - 1e-12 { count } else { best });
+    // Differences of indicators: their squares are themselves, times what the row counts.
     let uncertainties: Vec<f64> =
-        wrong.iter().map(|rows| rows.iter().zip(&wrong[best]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / held).collect();
+        wrong.iter().map(|rows| rows.iter().zip(&wrong[best]).map(|(a, b)| (a - b).abs()).sum::<f64>().sqrt() / held).collect();
     let near = |count: &usize| errors[*count] - errors[best] <= uncertainties[*count] + 1e-12;
     let chosen = if automatic { (0..=best).find(near).unwrap_or(best) } else { best };
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);
