@@ -70,7 +70,8 @@ fn a_range_file_cut_after_its_second_line_was_read_as_one_without_features() {
 /// Asks a model that was changed by hand about ordinary rows: finite decisions, or an error.
 fn answers(model: AnyModel, x: &Matrix<'_>, what: &str) {
     let Ok(bytes) = model.to_bytes() else { return };
-    let model = AnyModel::from_bytes(&bytes).expect("what is written can be read");
+    // A model whose decisions would overflow may be refused.
+    let Ok(model) = AnyModel::from_bytes(&bytes) else { return };
     let sets = Sets::singles(x.rows());
     let rows = Rows { x, sets: model.decides_sets().then_some(&sets), tasks: None };
     if let Ok(decisions) = model.decide(&rows, &Context::single()) {

@@ -160,8 +160,6 @@ fn bad_parameters_and_data_are_named() {
     let mut wide = set.clone();
     wide.tables[0] = Matrix::dense(vec![1e40; 36], 12, 3).unwrap();
     assert!(fit(&plain, &wide).contains("scale the column"), "{}", fit(&plain, &wide));
-    let weighted = Dataset::regression(Matrix::dense(vec![1.0, 2.0], 2, 1).unwrap(), vec![1.0, 2.0]).with_weights(vec![1.0, 2.0]);
-    assert!(message(plain.fit(&weighted)).contains("sample weights"));
     let small = Context { memory: Some(100), ..Context::default() };
     assert!(message(plain.fit_tasks(&set, &small)).contains("memory limit"));
 }
