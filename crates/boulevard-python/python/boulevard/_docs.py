@@ -59,8 +59,8 @@ memory_limit : int, default=None
     "device": """
 device : str, default="auto"
     Where the fit runs: ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` for an NVIDIA card, ``"auto"`` for a card where there is one and the table
-    has at least 100 000 rows. A card that was asked for and cannot be used is a :class:`~boulevard.exceptions.DeviceError`; with ``"auto"`` the
-    processor takes over.
+    has at least 100 000 rows. A card that was asked for and cannot be used is a :class:`~boulevard.exceptions.DeviceError`; with
+    ``"auto"`` the processor takes over.
 """,
     "shared": """
 n_jobs : int, default=None

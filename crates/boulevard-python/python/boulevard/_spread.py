@@ -5,7 +5,7 @@ so that everything else (files, local predictions, attributes) is the local clas
 """
 
 import json
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -105,7 +105,7 @@ class SpreadMixin:
             else:
                 features = None
             parameters.update(kernel=self._kernel(), solver={**self._solver(), "libsvm_rounding": False})
-            data = ShardedData(attempt.pieces, attempt.columns, *targets, weights, features)
+            data = ShardedData(attempt.pieces, attempt.columns, *targets, weights=weights, features=features)
             listener = self._listener((X, y))
             limits = Limits(count_threads(self.n_jobs), self.max_time, progress=listener)
             try:
@@ -212,7 +212,7 @@ class SpreadMixin:
 
     def __getstate__(self: Any) -> dict[str, Any]:
         # A client belongs to its process, collections to their cluster.
-        state = dict(super().__getstate__())  # type: ignore[misc]
+        state = dict(cast(Any, super().__getstate__()))  # type: ignore[misc]
         state.pop("_spread_training", None)
         if "client" in state:
             state["client"] = None

@@ -263,6 +263,7 @@ class RulesPathDisplay:
             With ``ax_`` and ``line_``.
         """
         ax, path = axes(ax), self.path
+        self.line_: Any
         (self.line_,) = ax.plot(path.n_rules, 100 * path.error, marker="o", markersize=3, label="held out", **kwargs)
         low, high = path.error - path.uncertainty, path.error + path.uncertainty
         ax.fill_between(path.n_rules, 100 * low, 100 * high, alpha=0.2, linewidth=0, label="standard error of the difference")

@@ -352,7 +352,7 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
             })
             .collect();
         keys.sort_unstable();
-        let groups: Vec<&[(Vec<bool>, u64, u64, usize)]> = keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
+        let groups: Vec<_> = keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
         // Every side of every task must be left in every fold's rest.
         let few = |m: &usize| {
             [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side)

@@ -145,7 +145,7 @@ pub(super) fn candidates(
         }
         candidate.share = weight / total;
         let mut others: Vec<u64> = candidate.rows.iter().map(|word| !word).collect();
-        if table.rows() % 64 != 0 {
+        if !table.rows().is_multiple_of(64) {
             others[words - 1] &= (1 << (table.rows() % 64)) - 1;
         }
         if !known.contains_key(&candidate.rows) && !known.contains_key(&others) {
