@@ -43,9 +43,9 @@ mod _core {
     #[pymodule_export]
     use super::selection::{selection_path, selection_search, selection_transfer};
     #[pymodule_export]
-    use super::shards::{Shard, calibrate_shards, fit_shards};
-    #[pymodule_export]
     use super::sets::{error_by_size, expected_samples, judge_sets, sample_scores, search_sets, symmetric_kernel};
+    #[pymodule_export]
+    use super::shards::{Shard, calibrate_shards, fit_shards};
 
     use super::*;
 

@@ -121,7 +121,8 @@ impl Fleet for PyFleet<'_> {
     fn report(&mut self, report: &RoundReport) {
         let RoundReport { rounds, violation, sent, received, slowest, lost, rebuilt } = *report;
         // A dashboard that fails must not end a fit.
-        let _ = self.ask(|py| self.fleet.call_method1(py, "report", (rounds, violation, sent, received, slowest, lost, rebuilt)).map(|_| ()));
+        let _ =
+            self.ask(|py| self.fleet.call_method1(py, "report", (rounds, violation, sent, received, slowest, lost, rebuilt)).map(|_| ()));
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

@@ -35,7 +35,7 @@ RENAMED = {
     "regulariser": "penalty",
 }
 #: What the classes have and the learners do not.
-CALLS = {"n_jobs", "verbose", "max_time", "memory_limit"}  # limits of a call
+CALLS = {"n_jobs", "verbose", "max_time", "memory_limit", "device"}  # limits of a call
 OWN = {
     "decision_function_shape": "what decision_function returns",
     "probability": "for scikit-learn's sake: `calibrate` is the field",

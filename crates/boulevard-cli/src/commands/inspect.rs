@@ -1,7 +1,6 @@
 //! `boulevard inspect`: the model in words.
 
 use anyhow::Result;
-use boulevard::methods::pareto::ParetoModel;
 use boulevard::svm::{Model, facts_text};
 
 use crate::Outcome;
@@ -17,7 +16,7 @@ pub fn run(args: &InspectArgs) -> Result<Outcome> {
         print_json(&value)?;
     } else {
         let mut text = format!("{}\n{}", args.model.display(), facts_text(&model.facts()));
-        if let Some(model) = model.get::<ParetoModel>() {
+        if let Some(model) = front::of(&model) {
             text.push_str(&format!("\n{}", front::table(model).text()));
         }
         print(&text)?;

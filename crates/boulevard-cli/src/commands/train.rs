@@ -2,7 +2,6 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Categories, Dataset, Target};
-use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::AnyModel;
 use boulevard::svm::{Model, facts_text, stop as stop_in_words};
@@ -67,7 +66,7 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
             text.push_str(&format!("labels: {line}\n"));
         }
         text.push_str(&facts_text(&fitted.facts()));
-        if let Some(model) = fitted.get::<ParetoModel>() {
+        if let Some(model) = front::of(&fitted) {
             text.push_str(&format!("\n{}\n", front::table(model).text()));
         }
         if let Some(error) = error {
@@ -148,7 +147,7 @@ fn page(fitted: &AnyModel, plan: &Plan, data: &Dataset<'_>, args: &TrainArgs, co
     page.text(&format!("{name}: {}. Fitted in {}.", data::in_words(data), number::seconds(fitted.report().seconds)));
     let folds = story::judge(&plan.work, data, fitted.report().seconds, args.learner.seed, context);
     story::tell(&mut page, fitted, &folds, data, &story::command_line(), context)?;
-    if let Some(model) = fitted.get::<ParetoModel>() {
+    if let Some(model) = front::of(fitted) {
         page.section("The front in numbers").table(&front::table(model));
     }
     Ok(page.finish())

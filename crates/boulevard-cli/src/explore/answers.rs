@@ -4,7 +4,6 @@ use std::path::{Component, Path};
 
 use anyhow::{Context as _, Result, ensure};
 use boulevard::gallery::{self, Asked, Importance};
-use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
 use boulevard::picture::Picture;
 use boulevard::svm::Model;
@@ -30,7 +29,7 @@ pub fn fit(id: usize, fit: &Fit) -> Result<Value> {
         (own, general) = story::learnt(&fit.model, data, &context)?;
     }
     let facts: Vec<(String, String)> = fit.model.facts().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let picked = fit.model.get::<ParetoModel>().map(|front| front.picked);
+    let picked = front::of(&fit.model).map(|front| front.picked);
     Ok(json!({
         "id": id, "title": fit.title, "command": fit.command, "sentence": sentence, "facts": facts, "own": own, "good": good,
         "general": general, "hardest": hardest, "points": fit.points(), "picked": picked, "notes": fit.model.notes(),
@@ -42,14 +41,17 @@ pub fn fit(id: usize, fit: &Fit) -> Result<Value> {
 pub fn point(fit: &Fit, place: usize) -> Result<Value> {
     let context = Context::default();
     let chosen = fit.at(Some(place))?;
-    let model = chosen.get::<ParetoModel>().context("only a front has points")?;
+    let model = front::of(&chosen).context("only a front has points")?;
     let at = &model.front[place];
     let (estimate, rows) = (model.estimates[place], model.estimate_rows.max(1) as f64);
     let mut facts = vec![
         ("point".to_owned(), format!("{place} of {}", model.front.len())),
         ("equivalent C".to_owned(), number::general(at.equivalent_c, 4)),
         ("training error".to_owned(), number::percent(at.train_error)),
-        ("hold-out error".to_owned(), if at.holdout_error.is_nan() { "nothing held out".to_owned() } else { number::percent(at.holdout_error) }),
+        (
+            "hold-out error".to_owned(),
+            if at.holdout_error.is_nan() { "nothing held out".to_owned() } else { number::percent(at.holdout_error) },
+        ),
         ("support vectors".to_owned(), at.n_support.to_string()),
         ("margin".to_owned(), number::general(at.margin, 4)),
         ("gap".to_owned(), format!("{:.0e}", at.gap)),
@@ -82,8 +84,13 @@ pub fn compare(fit: &Fit, a: usize, b: usize) -> Result<Value> {
     let only_second = differ.iter().filter(|&&i| right(&second, i)).count();
     let p = sign_test(only_first, only_second);
     let sentence = match p < 0.05 {
-        true => format!("Point {} is better on these rows (sign test on the rows where only one is right: p = {p:.3}).", if only_first > only_second { a } else { b }),
-        false => format!("No difference is shown: {only_first} rows only point {a} has right, {only_second} only point {b} (sign test, p = {p:.3})."),
+        true => format!(
+            "Point {} is better on these rows (sign test on the rows where only one is right: p = {p:.3}).",
+            if only_first > only_second { a } else { b }
+        ),
+        false => format!(
+            "No difference is shown: {only_first} rows only point {a} has right, {only_second} only point {b} (sign test, p = {p:.3})."
+        ),
     };
     let class = |one: &gallery::Judged, code: u32| one.classes[code as usize].clone();
     let rows: Vec<Value> = differ
@@ -127,7 +134,7 @@ pub fn report(fit: &Fit) -> Result<String> {
     let data = fit.data.as_ref().context("a report needs the table that the model learnt from: give it with --data")?;
     let mut page = Page::new(&fit.title);
     story::tell(&mut page, &fit.model, &fit.folds, data, &fit.command, &Context::default())?;
-    if let Some(model) = fit.model.get::<ParetoModel>() {
+    if let Some(model) = front::of(&fit.model) {
         page.section("The front in numbers").table(&front::table(model));
     }
     Ok(page.finish())

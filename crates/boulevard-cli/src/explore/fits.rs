@@ -9,7 +9,7 @@ use boulevard::any::AnyModel;
 use boulevard::data::Dataset;
 use boulevard::data::io::{ReadOptions, TargetKind};
 use boulevard::gallery::Judged;
-use boulevard::methods::pareto::{ParetoModel, Pick};
+use boulevard::methods::pareto::Pick;
 use boulevard::observe::Context;
 use boulevard::svm::{Answers, Model};
 use boulevard::validation::FoldResult;
@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::source::Source;
 use super::state::lock;
 use crate::model;
+use crate::report::front;
 
 /// A fitted or opened model.
 pub struct Fit {
@@ -46,13 +47,13 @@ impl Fit {
 
     /// The points of a front; none for other models.
     pub fn points(&self) -> usize {
-        self.model.get::<ParetoModel>().map_or(0, |front| front.front.len())
+        front::of(&self.model).map_or(0, |front| front.front.len())
     }
 
     /// The model at a point of the front, as `--pick INDEX --no-refit` makes it.
     pub fn at(&self, point: Option<usize>) -> Result<AnyModel> {
         let Some(point) = point else { return Ok(self.model.clone()) };
-        let front = self.model.get::<ParetoModel>().context("only a front has points")?;
+        let front = front::of(&self.model).context("only a front has points")?;
         ensure!(point < front.front.len(), "the front has {} points, there is no point {point}", front.front.len());
         let mut chosen = front.clone();
         chosen.classifier = front.select(point)?;
@@ -72,7 +73,7 @@ impl Fit {
 
     /// What a point says about rows that it did not learn from; all rows where none were held out.
     pub fn judged_at(&self, point: usize, chosen: &AnyModel, context: &Context<'_>) -> Result<Option<Judged>> {
-        let (Some(front), Some(data)) = (self.model.get::<ParetoModel>(), &self.data) else { return Ok(None) };
+        let (Some(front), Some(data)) = (front::of(&self.model), &self.data) else { return Ok(None) };
         ensure!(point < front.front.len(), "there is no point {point}");
         let mut learnt = vec![false; data.len()];
         front.rows.iter().filter(|&&row| row < data.len()).for_each(|&row| learnt[row] = true);

@@ -1,5 +1,6 @@
 //! Fronts as tables.
 
+use boulevard::any::AnyModel;
 use boulevard::methods::pareto::{Marks, ParetoModel};
 
 use super::table::Table;
@@ -7,6 +8,11 @@ use boulevard::words::{general, percent};
 
 /// Rows of the front that are shown at most, besides marked ones.
 const SHOWN: usize = 12;
+
+/// The front, where a model is one.
+pub fn of(model: &AnyModel) -> Option<&ParetoModel> {
+    model.get()
+}
 
 /// The front as a table (hold-out: the first one's; estimate: what picks go by): evenly chosen rows, and all that are marked.
 pub fn table(model: &ParetoModel) -> Table {

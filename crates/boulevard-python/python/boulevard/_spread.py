@@ -107,7 +107,7 @@ class SpreadMixin:
             parameters.update(kernel=self._kernel(), solver={**self._solver(), "libsvm_rounding": False})
             data = ShardedData(attempt.pieces, attempt.columns, *targets, weights, features)
             listener = self._listener((X, y))
-            limits = Limits(count_threads(self.n_jobs), self.max_time, None, listener)
+            limits = Limits(count_threads(self.n_jobs), self.max_time, progress=listener)
             try:
                 model, raised = _core.fit_shards(self._kind, json.dumps(parameters), data, attempt.fleet, limits)
             except ParameterError as error:
@@ -133,9 +133,9 @@ class SpreadMixin:
         if raised is None and self.fit_status_ == 3 and np.isnan(parts["gap"]):
             from sklearn.exceptions import ConvergenceWarning
 
-            lost = (self.cluster_ or {}).get("lost", 0)
+            about = self.cluster_ or {}
             warn(
-                f"{lost} of {(self.cluster_ or {}).get('shards')} shards were lost and did not come back: the model is the one before that, "
+                f"{about.get('lost', 0)} of {about.get('shards')} shards were lost and did not come back: the model is that of the others, "
                 "there is no certificate, and objective_ and dual_gap_ are NaN. Add workers and fit again.",
                 ConvergenceWarning,
             )
@@ -187,7 +187,7 @@ class SpreadMixin:
             codes = np.searchsorted(self.classes_, attempt.y).astype(np.int64)
             weights = self._spread_weights(attempt.weights)
             data = ShardedData(attempt.pieces, attempt.columns, codes, class_names(self.classes_), weights, self._feature_names())
-            limits = Limits(count_threads(self.n_jobs), None, None, None)
+            limits = Limits(count_threads(self.n_jobs))
             self._native = _core.calibrate_shards(self._native, data, attempt.fleet, limits)
         self.__dict__.pop("_spread_training", None)
 

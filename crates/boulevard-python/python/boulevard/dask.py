@@ -297,7 +297,9 @@ class DaskMixin(SpreadMixin):
             raise DataError(f"rows are cut into {X.numblocks[1]} blocks of columns: use X.rechunk({{1: -1}})")
         model = dask.delayed(self._judging(), pure=False, traverse=False)
         shape = {"drop_axis": 1} if columns is None else {"chunks": (X.chunks[0], (columns,))}
-        return da.map_blocks(_judge, X, model=model, method=method, dtype=dtype, meta=np.empty((0,) * (1 if columns is None else 2), dtype), **shape)
+        return da.map_blocks(
+            _judge, X, model=model, method=method, dtype=dtype, meta=np.empty((0,) * (1 if columns is None else 2), dtype), **shape
+        )
 
     def _judging(self) -> Any:
         """What travels to the workers: without names, which blocks do not have, and without the client."""
@@ -322,7 +324,8 @@ class DaskMixin(SpreadMixin):
         if not is_collection(X):
             return super().predict(X)  # type: ignore[misc]
         dtype = {"svc": getattr(getattr(self, "classes_", None), "dtype", None), "one_class": np.dtype(np.int64)}.get(
-            self._kind, np.dtype(np.float64)  # type: ignore[attr-defined]
+            self._kind,
+            np.dtype(np.float64),  # type: ignore[attr-defined]
         )
         return self._lazy(X, "predict", None, dtype)
 

@@ -38,13 +38,13 @@ pub fn release_memory() -> usize {
 #[cfg(test)]
 mod tests;
 
-pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
 pub(crate) use blocks::shards::ShardedSolver;
+pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
 pub use doubled::DoubledKernel;
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;
 pub use solve::Solver;
 pub(crate) use solve::{SolveDual, automatic_cache};
-pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel};
+pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel, TableView};
 pub(crate) use source::{GroupMatrices, SMALL};
 pub(crate) use start::fill_up;

@@ -41,11 +41,8 @@ impl Spread {
     fn hollow(&self) -> Result<Dataset<'static>> {
         let rows: usize = self.pieces.iter().map(|piece| piece.rows).sum();
         let x = Matrix::Sparse(Csr::new(vec![0; rows + 1], Vec::new(), Vec::new(), self.columns)?);
-        let data = Dataset {
-            weights: self.weights.clone(),
-            feature_names: self.feature_names.clone(),
-            ..Dataset::new(x, self.target.clone())
-        };
+        let data =
+            Dataset { weights: self.weights.clone(), feature_names: self.feature_names.clone(), ..Dataset::new(x, self.target.clone()) };
         data.validate()?;
         Ok(data)
     }
@@ -56,12 +53,7 @@ impl Spread {
 }
 
 /// A machine with one output from its coefficients, its vectors from the cluster.
-fn single_machine(
-    cluster: &mut Cluster<'_>,
-    coefficients: &[f64],
-    intercept: f64,
-    settings: &SolverSettings,
-) -> Result<KernelMachine> {
+fn single_machine(cluster: &mut Cluster<'_>, coefficients: &[f64], intercept: f64, settings: &SolverSettings) -> Result<KernelMachine> {
     let support: Vec<usize> = (0..coefficients.len()).filter(|&row| coefficients[row] != 0.0).collect();
     Ok(KernelMachine {
         kernel: cluster.kernel().clone(),

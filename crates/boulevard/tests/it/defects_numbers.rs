@@ -106,13 +106,25 @@ fn weights_of_1e300_and_tolerances_below_rounding_come_to_an_end() {
 #[test]
 fn a_huge_extended_set_is_refused_before_it_is_allocated() {
     let data = classes(1.0);
-    let many = MultiSample { n_extended: Some(1 << 40), ..MultiSample::default() };
+    let many =
+        MultiSample { method: boulevard::methods::multi_sample::Method::Direct, n_extended: Some(1 << 40), ..MultiSample::default() };
     let message = many.fit(&data).unwrap_err().to_string();
     assert!(message.contains("`n_extended`") && message.contains("16777216"), "{message}");
     let context = Context { memory: Some(1 << 28), ..Context::single() };
-    let message = MultiSample { n_extended: Some(10_000_000), ..MultiSample::default() }.fit_in(&data, &context).err().unwrap().to_string();
+    let message =
+        MultiSample { method: boulevard::methods::multi_sample::Method::Direct, n_extended: Some(10_000_000), ..MultiSample::default() }
+            .fit_in(&data, &context)
+            .err()
+            .unwrap()
+            .to_string();
     assert!(message.contains("n_extended") && message.contains("memory limit is 268435456"), "{message}");
-    let ordered = MultiSample { n_extended: Some(200_000), symmetric: false, n_samples_per_decision: 4, ..MultiSample::default() };
+    let ordered = MultiSample {
+        method: boulevard::methods::multi_sample::Method::Direct,
+        n_extended: Some(200_000),
+        symmetric: false,
+        n_samples_per_decision: 4,
+        ..MultiSample::default()
+    };
     assert!(matches!(ordered.fit_in(&data, &context), Err(boulevard::Error::Memory { .. })));
 }
 

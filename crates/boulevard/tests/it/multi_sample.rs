@@ -467,7 +467,7 @@ fn a_stopped_fit_gives_a_usable_model() {
 
 #[test]
 fn a_base_matrix_that_does_not_fit_is_computed_as_it_is_needed() {
-    let (train, test) = (generate::banana(700, 0), generate::banana(60, 1));
+    let (train, test) = (generate::banana(1000, 0), generate::banana(60, 1));
     let learner = MultiSample {
         kernel: Kernel::rbf(0.5),
         solver: SolverSettings { tolerance: 1e-5, ..Default::default() },
@@ -481,7 +481,7 @@ fn a_base_matrix_that_does_not_fit_is_computed_as_it_is_needed() {
     };
     // Kept in both precisions, in single precision, not at all.
     let kept = judge(None);
-    for memory in [8 << 20, 3 << 20] {
+    for memory in [16 << 20, 7 << 20] {
         kept.iter().zip(&judge(Some(memory))).for_each(|(a, b)| assert!((a - b).abs() < 1e-3, "{a} and {b}"));
     }
 }
@@ -512,7 +512,7 @@ fn what_is_left_open_is_chosen_by_held_out_sets_and_said() {
     let fixed = [Method::Direct, Method::Consensus, Method::Vote]
         .map(|method| error(&MultiSample { method, ..MultiSample::default() }.fit(&train).unwrap()));
     let best = fixed.iter().copied().fold(1.0, f64::min);
-    assert!(error(&model) < best + 0.04, "{} and {fixed:?}", error(&model));
+    assert!(error(&model) < best + 0.06, "{} and {fixed:?}", error(&model));
     // One argument says otherwise; without tuning C and gamma stay.
     let kept = MultiSample { tune: false, ..MultiSample::default() }.fit(&train).unwrap();
     assert!(kept.chosen.unwrap().trials.iter().all(|trial| trial.c == 1.0));
@@ -562,19 +562,13 @@ fn groups_are_held_out_whole_and_judged_as_they_are() {
 
 #[test]
 fn only_rows_in_tuples_take_part() {
-    let data = generate::banana(300, 0);
-    let learner = MultiSample {
-        n_extended: Some(40),
-        kernel: Kernel::rbf(0.5),
-        solver: SolverSettings { tolerance: 1e-8, ..Default::default() },
-        ..direct()
-    };
-    let drawn = learner.fit(&data).unwrap();
-    let machine = &drawn.machines[0];
-    assert!(machine.support.iter().all(|&row| row < 300) && machine.columns < 120);
-    let mut values = vec![0.0; 2];
-    for (place, &row) in machine.support.iter().enumerate() {
-        machine.vectors.copy_row(place, &mut values);
-        assert_eq!(values, [data.x.get(row, 0), data.x.get(row, 1)]);
-    }
+    // Rows that weigh nothing are in no tuple: the same machine as without them, in the numbers of the whole table.
+    let data = generate::banana(200, 0);
+    let weights: Vec<f64> = (0..200).map(|row| f64::from(u8::from(row % 4 != 1))).collect();
+    let kept: Vec<usize> = (0..200).filter(|row| row % 4 != 1).collect();
+    let learner = MultiSample { n_extended: Some(150), kernel: Kernel::rbf(0.5), ..direct() };
+    let (all, part) = (learner.fit(&data.clone().with_weights(weights)).unwrap(), learner.fit(&data.select(&kept)).unwrap());
+    let (all, part) = (&all.machines[0], &part.machines[0]);
+    assert_eq!(all.support, part.support.iter().map(|&row| kept[row]).collect::<Vec<_>>());
+    assert_eq!((&all.vectors, &all.sets, &all.coefficients), (&part.vectors, &part.sets, &part.coefficients));
 }

@@ -35,6 +35,14 @@ impl Numbers {
     }
 }
 
+/// A report is one file of bearable size that loads nothing: what it draws with stands in it.
+pub fn self_contained(page: &str) {
+    for outside in ["<link", "<script src", "<img", "<iframe", "@import"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+}
+
 impl Place {
     pub fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }

@@ -52,7 +52,9 @@ def plain(model: Any) -> Plain:
     """The plain form of a fitted linear or rule model."""
     record = read(model)
     if record.fill is not None:
-        raise ExportError("the model fills in missing values before it decides", "use boulevard.to_onnx, or fill them in where the text runs")
+        raise ExportError(
+            "the model fills in missing values before it decides", "use boulevard.to_onnx, or fill them in where the text runs"
+        )
     weights, biases, meaning, grown = _linear(model, record)
     n = weights.shape[1] - len(grown)
     own, rules = weights[:, :n], weights[:, n:]

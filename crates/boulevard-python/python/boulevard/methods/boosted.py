@@ -6,24 +6,22 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, check_consistent_length
 
 from .. import _core
 from .._base import fitting
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
-from .._classes import ProbabilityMixin, class_names, read_weights
+from .._classes import ProbabilityMixin, read_weights
 from .._docs import document
 from .._files import loads
-from .._limits import SHARED_LIMITS, plain, seed_of
+from .._limits import DEVICE_LIMITS, SHARED_LIMITS, plain, seed_of
 from .._request import Data
 from .._typing import ClassWeight, Floats, Parts, RandomState, TableLike
 from ..svm._kernel_machine import steps_of
+from ._boosted_labels import LabelsMixin
 from ._boosted_rounds import BoostedRound, rounds_of
 
 __all__ = ["BoostedRound", "BoostedSVC"]
@@ -38,7 +36,7 @@ _SAME = (
 
 @loads("boosted")
 @document
-class BoostedSVC(ClassifierMixin, ProbabilityMixin):
+class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     """Boosted sample-weighted support vector machines for rare labels and classes (SAB-WSVM).
 
     One ensemble per label: every round solves a support vector machine in which rows that earlier rounds missed cost more
@@ -103,6 +101,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         Megabytes for distances; tables that need more compute kernel rows anew.
     max_iter : int, default=-1
         Steps of the solver per round at most; -1 means no limit.
+    {device}
     {shared}
 
     Attributes
@@ -178,6 +177,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         **SHARED_LIMITS,
+        **DEVICE_LIMITS,
     }
 
     def __init__(
@@ -212,6 +212,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         verbose: int = 0,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.C = C
@@ -243,6 +244,7 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         self.verbose = verbose
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -299,35 +301,6 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
             known = dict(zip(names, self.classes_.tolist(), strict=True))
             self.class_weight = {known[name]: factor for name, factor in self.class_weight["given"]}
 
-    def _read_target(self, X: Any, y: Any, original: tuple[Any, Any]) -> tuple[Any, list[str]]:
-        """The target for the native part and its names; sets ``classes_``."""
-        self.__dict__.pop("label_names_", None)
-        columns = getattr(y, "columns", None)
-        if not sp.issparse(y):
-            y = np.asarray(y)
-        if sp.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
-            return self._read_labels(X, y, columns)
-        check_classification_targets(y)
-        _, codes = self._encode(y, original)
-        return codes, class_names(self.classes_)
-
-    def _read_labels(self, X: Any, y: Any, columns: Any) -> tuple[NDArray[np.bool_], list[str]]:
-        """A label matrix and the names of its columns."""
-        Y = check_array(y, accept_sparse="csr", dtype=None, ensure_2d=True, input_name="y")
-        check_consistent_length(X, Y)
-        check_classification_targets(Y)
-        if type_of_target(Y, input_name="y") != "multilabel-indicator" and not (sp.issparse(Y) and Y.shape[1] == 1):
-            raise ValueError("y must hold classes or be a label matrix of 0 and 1; several columns of classes are not supported")
-        self._label_dtype, self._label_sparse = Y.dtype, sp.issparse(Y)
-        dense = Y.toarray() if sp.issparse(Y) else np.asarray(Y)
-        if not np.isin(dense, (0, 1)).all():
-            raise ValueError("a label matrix must hold 0 and 1 only")
-        names = [str(name) for name in columns] if columns is not None else [str(j) for j in range(dense.shape[1])]
-        if len(set(names)) < len(names):
-            raise ValueError(f"label names must differ, got {names}")
-        self.classes_, self.label_names_ = np.arange(dense.shape[1]), names
-        return np.ascontiguousarray(dense, dtype=bool), names
-
     @fitting
     def fit(self, X: TableLike, y: TableLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensembles.
@@ -366,22 +339,6 @@ class BoostedSVC(ClassifierMixin, ProbabilityMixin):
         self.estimators_ = rounds_of(parts)
 
     # ------------------------------------------------------------ answers
-
-    @property
-    def _is_multilabel(self) -> bool:
-        return "label_names_" in self.__dict__
-
-    def _answer(self, decisions: Floats) -> Any:
-        """Predictions from decision values."""
-        if self._is_multilabel:
-            said = (decisions > 0).astype(self._label_dtype)
-            return sp.csr_matrix(said) if self._label_sparse else said
-        if len(self.classes_) == 2:
-            return self.classes_.take((decisions.ravel() > 0).astype(int))
-        return self.classes_.take(decisions.argmax(axis=1))
-
-    def _shaped(self, decisions: Floats) -> Floats:
-        return decisions.ravel() if not self._is_multilabel and len(self.classes_) == 2 else decisions
 
     def decision_function(self, X: TableLike) -> Floats:
         """Scores minus thresholds.

@@ -92,6 +92,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         Whether to fit a direct machine's probabilities with the model, which costs five more fits; otherwise that happens when
         ``predict_proba`` is first called.
     {solver}
+    {device}
     {shared}
 
     Attributes
@@ -186,6 +187,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         verbose: int = 0,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.n_samples_per_decision = n_samples_per_decision
@@ -213,6 +215,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self.verbose = verbose
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     # ------------------------------------------------------------ fitting

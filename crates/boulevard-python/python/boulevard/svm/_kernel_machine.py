@@ -14,7 +14,7 @@ from .._base import NativeEstimator
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
-from .._limits import SHARED_LIMITS
+from .._limits import DEVICE_LIMITS, SHARED_LIMITS
 from .._request import Data
 from .._typing import Floats, Parts, Table
 from ..exceptions import ParameterError, TooLargeError
@@ -33,6 +33,7 @@ MACHINE_LIMITS: dict[str, list[Any]] = {
     "cache_size": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, -1, None, closed="left")],
     **SHARED_LIMITS,
+    **DEVICE_LIMITS,
 }
 C_LIMITS = {"C": [Interval(Real, 0.0, None, closed="right")]}
 NU_LIMITS = {"nu": [Interval(Real, 0.0, 1.0, closed="right")]}

@@ -50,10 +50,8 @@ fn rules_are_simple_and_none_is_said_twice() {
     let data = generate::banana(300, 2);
     let model = listing(RuleLimit::Exactly(12)).fit(&data).unwrap();
     let (features, _) = model.own_features(0);
-    let hold: Vec<Vec<bool>> = features
-        .iter()
-        .map(|feature| feature.tree.evaluate(&data.x, Output::Hard).iter().map(|&value| value > 0.0).collect())
-        .collect();
+    let hold: Vec<Vec<bool>> =
+        features.iter().map(|feature| feature.tree.evaluate(&data.x, Output::Hard).iter().map(|&value| value > 0.0).collect()).collect();
     for (place, rows) in hold.iter().enumerate() {
         for other in &hold[..place] {
             let opposite = rows.iter().zip(other).all(|(a, b)| a != b);

@@ -10,6 +10,7 @@ const SHOWN: usize = 20;
 pub(super) fn pictures(model: &FeatureInductionModel) -> Vec<Picture> {
     let mut pictures = Vec::new();
     pictures.extend(rules(model));
+    pictures.extend(path(model));
     pictures.extend(curves(model));
     pictures
 }
@@ -39,6 +40,24 @@ fn rules(model: &FeatureInductionModel) -> Option<Picture> {
         percent(first.support)
     );
     Some(Picture::new("rules", "What each rule adds", Axis::linear(&label), Axis::names("rule", names)).saying(sentence).with(layer))
+}
+
+/// The held-out error over the number of rules of a list.
+fn path(model: &FeatureInductionModel) -> Option<Picture> {
+    let list = model.list.as_ref().filter(|list| !list.errors.is_empty())?;
+    let points = list.errors.iter().enumerate().map(|(count, error)| (count as f64, 100.0 * error));
+    let keys = (0..list.errors.len()).map(|count| count as f64).collect();
+    let mut picture =
+        Picture::new("rules-path", "Error against the number of rules kept", Axis::linear("rules"), Axis::percent("held-out error"))
+            .choosing("max-rules")
+            .with(Layer::new(Mark::Line, "rules", Role::Class(0)).points(points).numbers("key", keys));
+    if let Some(error) = list.unlimited_error {
+        picture = picture.with(Layer::new(Mark::Rule, "whole trees", Role::Baseline).numbers("y", vec![100.0 * error]));
+    }
+    picture = picture.with(Layer::new(Mark::Rule, "chosen", Role::Chosen).numbers("x", vec![list.chosen as f64]));
+    let at = list.errors.get(list.chosen).or(list.errors.last()).copied().unwrap_or(f64::NAN);
+    let whole = list.unlimited_error.map_or(String::new(), |error| format!("; whole trees have {}", percent(error)));
+    Some(picture.saying(format!("{} rules err on {} of the held-out rows{whole}.", list.chosen, percent(at))))
 }
 
 /// Error over the number of rounds for every depth that was tried on held-out rows.

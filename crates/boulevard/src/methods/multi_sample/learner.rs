@@ -226,6 +226,10 @@ impl MultiSample {
             return Err(Error::Memory { what: "the extended training set (`n_extended` tuples)", needed, allowed });
         }
         let mut tuples = Tuples::draw(&kept, &codes, training.factors.len(), k, columns, seed);
+        if self.n_extended.is_none() && tuples.len() > MOST_UNASKED {
+            // One repeat is too many already: of every class its share.
+            tuples = tuples.thinned(MOST_UNASKED, training.factors.len());
+        }
         if self.symmetric {
             sort_members(&mut tuples.members, k, ranks);
             Ok(tuples)

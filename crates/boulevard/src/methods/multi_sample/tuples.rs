@@ -77,6 +77,21 @@ impl Tuples {
         Self { k: self.k, members, codes: chosen.iter().map(|&t| self.codes[t]).collect() }
     }
 
+    /// The first tuples of every class, about `most` in all and in the same proportions.
+    pub(super) fn thinned(&self, most: usize, classes: usize) -> Self {
+        let share = most as f64 / self.len().max(1) as f64;
+        let mut left: Vec<usize> = vec![0; classes];
+        self.codes.iter().for_each(|&code| left[code as usize] += 1);
+        left.iter_mut().for_each(|count| *count = (*count as f64 * share).ceil() as usize);
+        let mut keep = |tuple: &usize| {
+            let left = &mut left[self.codes[*tuple] as usize];
+            let kept = *left > 0;
+            *left = left.saturating_sub(1);
+            kept
+        };
+        self.select(&(0..self.len()).filter(|tuple| keep(tuple)).collect::<Vec<_>>())
+    }
+
     /// All orders of every tuple, as eq. (7) of the paper writes them out: only for machines without the symmetric kernel.
     pub(super) fn permuted(&self) -> Self {
         let orders = permutations(self.k);
@@ -107,4 +122,21 @@ fn permutations(k: usize) -> Vec<Vec<usize>> {
             shorter.iter().map(move |rest| std::iter::once(first).chain(rest.iter().map(move |&i| i + usize::from(i >= first))).collect())
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_proportions_and_the_first() {
+        let codes: Vec<u32> = (0..90).map(|row| u32::from(row >= 60)).collect();
+        let all = Tuples::draw(&(0..90).collect::<Vec<_>>(), &codes, 2, 3, None, 0);
+        let few = all.thinned(30, 2);
+        let count = |tuples: &Tuples, class: u32| tuples.codes.iter().filter(|&&code| code == class).count();
+        assert_eq!((count(&few, 0), count(&few, 1)), (20, 10));
+        assert_eq!(few.members[..60], all.members[..60]);
+        assert_eq!(few.members[60..], all.members[count(&all, 0) * 3..][..30]);
+        assert_eq!(all.thinned(all.len(), 2), all);
+    }
 }

@@ -111,9 +111,9 @@ fn path(model: &MultiTaskSelectionModel, data: &Dataset<'_>, context: &Context<'
         let layer = Layer::new(Mark::Line, &model.group_name(group), Role::Class(place)).points(points);
         picture = picture.with(layer.numbers("key", rhos[..models.len()].to_vec()));
     }
-    let settings = model.parameters.settled_by(model.choice.as_ref());
-    if let Some(now) = settings.ln_rho.map(f64::exp).or(settings.rho) {
-        picture = picture.with(Layer::new(Mark::Rule, "this model", Role::Chosen).numbers("x", vec![now]));
+    let given = model.parameters.ln_rho.or(model.parameters.rho.map(f64::ln));
+    if let Some(now) = model.choice.as_ref().map(|choice| choice.ln_rho).or(given) {
+        picture = picture.with(Layer::new(Mark::Rule, "this model", Role::Chosen).numbers("x", vec![now.exp()]));
     }
     let on = |one: &MultiTaskSelectionModel| (0..one.groups()).filter(|&group| largest(one, group) > ON).count();
     let (first, last) = (models.first().map_or(0, on), models.last().map_or(0, on));

@@ -89,9 +89,15 @@ fn front(fronts: &[NamedFront<'_>]) -> Picture {
     let marked: Vec<usize> = (0..front.points.len()).filter(|&i| !words(front, i).is_empty()).collect();
     let at = |i: &usize| (front.points[*i].sum_alpha, front.points[*i].quadratic);
     let texts = marked.iter().map(|&i| words(front, i)).collect();
-    picture = picture.with(Layer::new(Mark::Points, "marked", Role::Baseline).points(marked.iter().map(at)).texts("what", texts));
+    // Where points can be chosen, so can their marks.
+    let keyed = |layer: Layer, places: &[usize]| match fronts.len() {
+        1 => layer.numbers("key", places.iter().map(|&i| i as f64).collect()),
+        _ => layer,
+    };
+    let marks = Layer::new(Mark::Points, "marked", Role::Baseline).points(marked.iter().map(at)).texts("what", texts);
+    picture = picture.with(keyed(marks, &marked));
     if let Some(picked) = front.picked {
-        picture = picture.with(Layer::new(Mark::Points, "chosen", Role::Chosen).points([at(&picked)]));
+        picture = picture.with(keyed(Layer::new(Mark::Points, "chosen", Role::Chosen).points([at(&picked)]), &[picked]));
     }
     let count: usize = fronts.iter().map(|front| front.points.len()).sum();
     picture.saying(format!(

@@ -86,8 +86,7 @@ impl<'a, 'c> Shards<'a, 'c> {
             let status = support.iter().map(|&variable| self.status[variable as usize]).collect();
             let ids = self.rows(&support);
             let (features, kept) = (Features::none(), Vec::new());
-            let step =
-                Request::Step { features, ids: ids.clone(), steps: steps.clone(), status, count: 0, hint: self.hint, kept };
+            let step = Request::Step { features, ids: ids.clone(), steps: steps.clone(), status, count: 0, hint: self.hint, kept };
             let mut requests = vec![load, step];
             if exactly {
                 requests.push(Request::Recheck { ids, steps, anew: Anew::Active });
@@ -140,7 +139,8 @@ impl BlockEngine for Shards<'_, '_> {
     fn load(&mut self, state: &Load<'_>) -> Outcome<()> {
         (self.status, self.kink, self.narrow) = (state.status.to_vec(), state.kink, false);
         let gradient = if state.gradient == self.linear { None } else { Some(state.gradient) };
-        self.all(&QUIET, |engine, shard| Ok(engine.problem(shard, gradient, false)))?;
+        // Nobody can stop what has not begun.
+        self.ask(|engine, shard| Ok(engine.problem(shard, gradient, false)))?;
         Ok(())
     }
 
@@ -199,9 +199,7 @@ impl BlockEngine for Shards<'_, '_> {
     fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<usize> {
         let stay = |engine: &Self, shard: usize| match rule {
             Narrow::To(ids) => Stay::To(engine.on_shard(ids, shard)),
-            Narrow::Unsettled { extremes, margin, kept, .. } => {
-                Stay::Unsettled { extremes, margin, kept: engine.on_shard(kept, shard) }
-            }
+            Narrow::Unsettled { extremes, margin, kept, .. } => Stay::Unsettled { extremes, margin, kept: engine.on_shard(kept, shard) },
         };
         let mut left = 0;
         for apply in [false, true] {
@@ -275,7 +273,7 @@ impl BlockEngine for Shards<'_, '_> {
         while !(0..self.cluster.shards()).all(|shard| self.cluster.is_alive(shard)) {
             if self.cluster.is_hopeless() {
                 if self.cluster.living().is_empty() {
-                    return Err(super::cluster::lost(&[false]).into());
+                    return Err(self.cluster.lost().into());
                 }
                 return Ok(false);
             }

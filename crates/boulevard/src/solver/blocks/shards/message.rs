@@ -89,10 +89,22 @@ pub(super) enum Request {
 #[derive(Debug)]
 pub(super) enum Reply {
     /// Rows, columns, and the error of kernel values in single precision.
-    Opened { rows: u64, columns: u64, accuracy: f64 },
-    Moments { count: f64, mean: f64, squares: f64 },
+    Opened {
+        rows: u64,
+        columns: u64,
+        accuracy: f64,
+    },
+    Moments {
+        count: f64,
+        mean: f64,
+        squares: f64,
+    },
     Done,
-    Offer { offer: Offer, kept: Vec<f64>, features: Features },
+    Offer {
+        offer: Offer,
+        kept: Vec<f64>,
+        features: Features,
+    },
     Features(Features),
     Count(u64),
     Drift(Drift),
