@@ -166,7 +166,7 @@ def test_time_limits_stop_with_a_model():
 def wide(n=160, d=120, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
-    return X, 2 * X[:, 3] - 1.5 * X[:, 40] + X[:, 77] + 0.3 * rng.normal(size=n)
+    return X, 2 * X[:, 3] - 1.5 * X[:, 40 % d] + X[:, 77 % d] + 0.3 * rng.normal(size=n)
 
 
 def test_the_default_is_a_selector_that_says_what_it_chose():

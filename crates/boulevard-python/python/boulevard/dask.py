@@ -7,6 +7,8 @@
 The classes have the parameters of those of the same name in :mod:`boulevard`, and ``client``. Needs ``pip install boulevard[dask]``.
 """
 
+# long: four estimators with their documentation, and the engine that starts their workers.
+
 import time
 import uuid
 from collections.abc import Sequence

@@ -141,6 +141,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     """
 
     _kind = "multi_sample"
+    _takes_any_layout = True
     _parameter_constraints = {
         **C_LIMITS,
         **MACHINE_LIMITS,

@@ -51,6 +51,9 @@ def steps_of(limit: int | None) -> int:
 class KernelEstimator(NativeEstimator):
     """One kernel machine, or several over the same rows, with the attributes of scikit-learn's."""
 
+    #: Whether a model of dense rows judges sparse ones; scikit-learn's machines refuse them.
+    _takes_any_layout = False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -129,7 +132,7 @@ class KernelEstimator(NativeEstimator):
             return K
         if self.kernel == "precomputed" and not sp.issparse(X) and np.ndim(X) == 2:
             self._check_width(np.shape(X)[1], np.shape(X)[1])
-        if sp.issparse(X) and not self._sparse:
+        if sp.issparse(X) and not self._sparse and not self._takes_any_layout:
             raise ValueError(
                 f"cannot use sparse input in {type(self).__name__!r} trained on dense data: fit it on sparse data, or pass X.toarray()"
             )
