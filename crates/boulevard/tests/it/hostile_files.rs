@@ -95,7 +95,7 @@ fn parquet() {
 fn numpy_headers_without_data_cost_nothing() {
     for shape in ["(2, 2097152)", "(5, 0)", "(0, 2097152)", "(99999999999, 3)", "(1, 2)"] {
         let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
-        while (header.len() + 11) % 64 != 0 {
+        while !(header.len() + 11).is_multiple_of(64) {
             header.push(' ');
         }
         header.push('\n');
