@@ -33,12 +33,12 @@ INTERCEPT = "intercept_scaling=None is the default: the intercept is not regular
 #: Tests that fail and are meant to, with the reason a user would accept. A pattern at the end of a name stands for its parameters.
 MEANT = {
     "svm": {
-        "test_svm.py::test_svr_errors": "a kernel function whose matrix is not n x n is refused by fit already, not by predict",
-        "test_svm.py::test_dense_liblinear_intercept_handling": INTERCEPT,
-        "test_sparse.py::test_sparse_liblinear_intercept_handling": INTERCEPT,
-        "test_svm.py::test_linear_svm_convergence_warnings": "fits end by their certificate: max_iter=2 does not leave them unfinished",
-        "test_svm.py::test_hasattr_predict_proba": "predict_proba exists whatever probability says",
-        "test_svm.py::test_svc_ovr_tie_breaking": TIES,
+        "svm/tests/test_svm.py::test_svr_errors": "a kernel function whose matrix is not n x n is refused by fit already, not by predict",
+        "svm/tests/test_svm.py::test_dense_liblinear_intercept_handling": INTERCEPT,
+        "svm/tests/test_sparse.py::test_sparse_liblinear_intercept_handling": INTERCEPT,
+        "svm/tests/test_svm.py::test_linear_svm_convergence_warnings": "fits end by their certificate: max_iter=2 does not leave them unfinished",
+        "svm/tests/test_svm.py::test_hasattr_predict_proba": "predict_proba exists whatever probability says",
+        "svm/tests/test_svm.py::test_svc_ovr_tie_breaking": TIES,
     },
     "users": {},
 }
@@ -73,20 +73,25 @@ class Collector:
             kept = [item for item in items if WORD.search(inspect.getsource(item.function))]
             items[:] = kept[self.part :: 2]
 
-    def pytest_runtest_logreport(self, report):
-        """Keeps the worst phase of each test."""
-        name = report.nodeid.split("::", 1)[1]
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item):
+        """Keeps the worst phase of each test, under its file's place in scikit-learn and its name."""
+        report = yield
         if report.when == "call" or report.outcome != "passed":
             text = str(report.longrepr).strip().splitlines()[-1:] if report.longrepr else []
-            place = pathlib.Path(report.fspath).name
-            self.outcomes[place + "::" + name] = (report.outcome, " ".join(text)[:300])
+            name = item.path.relative_to(home()).as_posix() + "::" + item.nodeid.split("::", 1)[1]
+            self.outcomes[name] = (report.outcome, " ".join(text)[:300])
+        return report
+
+
+def home():
+    """The folder of the installed scikit-learn."""
+    return pathlib.Path(importlib.import_module("sklearn").__file__).resolve().parent
 
 
 def users():
     """Test modules of scikit-learn that import an SVM, its own module apart."""
-    import sklearn
-
-    root = pathlib.Path(sklearn.__file__).parent
+    root = home()
     imports = re.compile(r"^\s*(from sklearn\.svm import|from sklearn import .*\bsvm\b|import sklearn\.svm|from sklearn\.svm\.)", re.M)
     found = []
     for path in sorted(root.rglob("tests/test_*.py")):

@@ -169,6 +169,8 @@ def _staged(estimator: Any) -> str:
 def _rounds(estimator: Any) -> str:
     errors = estimator.errors_
     series = errors if isinstance(errors, list) else list(np.atleast_2d(np.asarray(errors, dtype=float)))
+    if max(map(len, series)) < 2:
+        return _bars("error of the round", "weighted error of the one round", [one[0] for one in series if len(one)])
     return _lines("error by round", "weighted error by round", series)
 
 
