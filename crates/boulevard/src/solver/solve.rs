@@ -137,6 +137,15 @@ impl<'a> Solver<'a> {
         self.solve_from(problem, None, options)
     }
 
+    /// Memory and time of a long fit, to whoever watches.
+    fn say_what_it_takes(&self) {
+        let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source));
+        let estimate = Estimate::new(self.source.len(), self.source.dimensions(), bytes, self.crew.threads(), lanes);
+        if estimate.is_worth_saying() {
+            self.context.note(&estimate.to_string());
+        }
+    }
+
     /// Solves one problem whose start has a gradient `K b + linear` that the caller knows, to the last digits: computing it anew can cost
     /// more than the few steps from a neighboring problem's solution.
     pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Vec<f64>>, options: &Options) -> Result<DualSolution> {
@@ -154,11 +163,7 @@ impl<'a> Solver<'a> {
         let way = Progress { stage: &stage, done: 0, total: None, violation: None, tolerance: None };
         let mut stopped = None;
         if route.is_blocks() {
-            let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source));
-            let estimate = Estimate::new(problem.len(), self.source.dimensions(), bytes, self.crew.threads(), lanes);
-            if estimate.is_worth_saying() {
-                self.context.note(&estimate.to_string());
-            }
+            self.say_what_it_takes();
             stopped = self.context.check(&way);
         }
         let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
