@@ -19,15 +19,15 @@ use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
 use crate::svm::{argmax, content_key};
 
-/// Values of c that are tried in classification, at unit scale.
-const CS: [f64; 3] = [1.1, 1.5, 3.0];
+/// Values of c that are tried in classification, with columns of spread one half.
+const CS: [f64; 3] = [1.2, 1.5, 3.0];
 /// In regression.
-const CS_OF_NUMBERS: [f64; 3] = [1.0, 5.0, 25.0];
+const CS_OF_NUMBERS: [f64; 3] = [3.0, 15.0, 75.0];
 /// In classification by kernels.
 const CS_OF_KERNELS: [f64; 3] = [1.25, 2.0, 5.0];
 /// Where no rows can be held out.
 pub(super) const PLAIN_C: f64 = 1.5;
-const PLAIN_C_OF_NUMBERS: f64 = 5.0;
+const PLAIN_C_OF_NUMBERS: f64 = 15.0;
 /// Prior of kernels: they are few.
 const RHO_OF_KERNELS: f64 = 0.01;
 /// Sizes of sets that are tried; each must be smaller than the number of features.
@@ -36,6 +36,8 @@ const SIZES: [usize; 7] = [2, 5, 10, 20, 40, 80, 160];
 const OPEN: f64 = 0.5;
 /// The relative gap of fits that are only judged.
 const ROUGH: f64 = 1e-2;
+/// Values in a fold up to which they are solved as asked.
+const FEW_VALUES: usize = 20_000;
 const FOLDS: usize = 5;
 /// With fewer rows nothing is held out.
 const LEAST_ROWS: usize = 20;
@@ -137,8 +139,9 @@ impl MultiTaskSelection {
         }
     }
 
-    /// Chooses what is not given. `tasks` are at the scale of the fit.
-    pub(super) fn settle(&self, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<(SelectionChoice, StopReason)> {
+    /// Chooses what is not given. `tasks` are at the scale of the fit; folds are cut by what the rows were before, `raw`: the last bits of
+    /// a scaled value depend on how rows are arranged.
+    pub(super) fn settle(&self, raw: &TaskSet<'_>, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<(SelectionChoice, StopReason)> {
         let ln_rho = self.ln_prior_for(tasks);
         let classify = tasks.outputs.classify();
         let mut choice = SelectionChoice {
@@ -164,7 +167,7 @@ impl MultiTaskSelection {
             (None, true, Select::Kernels) => CS_OF_KERNELS.to_vec(),
             (None, false, _) => CS_OF_NUMBERS.to_vec(),
         };
-        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(tasks, self.seed, LEAST_ROWS, LEAST_OF_SIDE) } else { None };
+        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(raw, self.seed, LEAST_ROWS, LEAST_OF_SIDE) } else { None };
         let Some(folds) = folds else {
             let why = if self.c.is_some() { "as given" } else { "the plain choice: too few rows to hold some out" };
             choice.reason = format!("{prior}; c = {} ({why})", choice.c);
@@ -205,7 +208,10 @@ impl MultiTaskSelection {
         let inner = context.with_threads(1);
         let results = parallel::map(context.threads, folds.len(), |place| -> Result<Fold> {
             let (train, test) = (tasks.select(&folds[place].train), tasks.select(&folds[place].test));
-            let rough = Self { tolerance: self.tolerance.max(ROUGH), calibrate: false, ..self.clone() };
+            // Rough solutions depend on how rows are arranged; where that costs nothing, it should not decide.
+            let values = train.rows().saturating_mul(train.features()).saturating_mul(train.targets.len());
+            let tolerance = if values < FEW_VALUES { self.tolerance } else { self.tolerance.max(ROUGH) };
+            let rough = Self { tolerance, calibrate: false, ..self.clone() };
             let training = Training::new(&rough, &train, &inner)?;
             let (mut losses, mut ranks) = (Vec::new(), Vec::new());
             let mut last: Option<Vec<Certificate>> = None;
