@@ -52,7 +52,8 @@ fn scale_and_offset_of_columns_and_targets_do_not_matter() {
     let scaled: Vec<f64> = x.iter().enumerate().map(|(i, v)| v * 10f64.powi((i % 20) as i32 % 5 - 2) + 7.0).collect();
     let moved = Dataset::new(Matrix::dense(scaled, 100, 20).unwrap(), Target::Real(y.iter().map(|y| 1000.0 * y + 1e5).collect()));
     // Folds follow what rows hold: with everything given the two must agree, with nothing given both must be good.
-    let given = MultiTaskSelection { c: Some(15.0), rho: Some(0.05), standardize: Some(true), keep: Keep::Exactly(5), ..Default::default() };
+    let given =
+        MultiTaskSelection { c: Some(15.0), rho: Some(0.05), standardize: Some(true), keep: Keep::Exactly(5), ..Default::default() };
     let good = MultiTaskSelection::default().fit(&moved).unwrap().decision_values(&moved.x).unwrap();
     let far: f64 = good.iter().zip(&y).map(|(f, y)| ((f - 1e5) / 1000.0 - y).powi(2)).sum();
     assert!(far < 0.05 * y.iter().map(|y| y * y).sum::<f64>(), "{far}");
