@@ -174,17 +174,15 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
                 X = validate_data(self, X, **options)
         except ValueError as error:
             if str(error).startswith("Input X contains NaN"):
-                raise ValueError(self._holes()) from None
+                raise ValueError(f"{error}\n{self._holes()}") from None
             raise
         return X if sp.issparse(X) else aligned(X), y
 
     def _holes(self) -> str:
         """What to do about missing values."""
-        name = type(self).__name__
         return (
-            f"Input X contains NaN.\n{name} does not accept missing values encoded as NaN. Fill them in a pipeline: "
-            f"make_pipeline(SimpleImputer(strategy='median'), {name}()), with SimpleImputer from sklearn.impute, "
-            "or leave out the rows that have them."
+            f"In a pipeline: make_pipeline(SimpleImputer(strategy='median'), {type(self).__name__}()), with SimpleImputer from "
+            "sklearn.impute; or leave out the rows that have them."
         )
 
     def _read_training(self, X: Any, y: Any, needs_y: bool = True) -> tuple[Any, Any]:

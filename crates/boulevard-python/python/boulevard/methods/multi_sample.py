@@ -32,6 +32,9 @@ __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 _SAME = "n_samples_per_decision method tune symmetric n_extended normalization other_sizes priors platt_guard".split()
 _MULTICLASS = {"ovo": "one_vs_one", "ovr": "one_vs_rest"}
 
+#: Rows that are judged without making sets of them.
+_FEW = 64
+
 
 def _absent(name: str, why: str) -> property:
     """Something that plain machines have and a classifier of sets has not."""
@@ -299,6 +302,12 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         judge = lambda model, *arguments: _core.judge_sets(model, what, *arguments)  # noqa: E731
         return self._judge(judge, sets.X, sets.offsets, sets.members), sets
 
+    def _decide(self, X: Any, groups: Any) -> Floats:
+        """Decisions about sets; a few rows that are sets of their own need no sets to be made, which takes longer than the decision."""
+        if groups is None and type(X) is np.ndarray and X.ndim == 2 and len(X) <= _FEW:
+            return self._judge("decisions", X)
+        return self._judge_sets("decisions", X, groups)[0]
+
     def decision_function(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """Evaluate the decision function of every set.
 
@@ -312,7 +321,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
             Two classes: one value, positive for ``classes_[1]``. More: one column per class. Values of direct machines, of consensus
             (log odds) and of votes are on scales of their own; compare probabilities instead.
         """
-        values, _ = self._judge_sets("decisions", X, groups)
+        values = self._decide(X, groups)
         return values.ravel() if len(self.classes_) == 2 else values
 
     def predict(self, X: TablesLike, groups: ArrayLike | None = None) -> Labels:
@@ -327,7 +336,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         labels : ndarray of shape (n_sets,)
             One label per set; with groups in the order of ``numpy.unique(groups)``.
         """
-        values, _ = self._judge_sets("decisions", X, groups)
+        values = self._decide(X, groups)
         codes = (values.ravel() > 0).astype(np.intp) if len(self.classes_) == 2 else values.argmax(axis=1)
         return self.classes_.take(codes)
 
