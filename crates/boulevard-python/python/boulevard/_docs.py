@@ -259,7 +259,8 @@ ln_rho : float, default=None
 """,
     "selection_prior": """
 standardize : bool or "auto", default="auto"
-    Whether columns and targets are brought to mean 0 and a common spread inside; ``coef_`` is about the data as they came, ``epsilon`` in spreads
+    Whether columns and targets are brought to mean 0 and a common spread inside; ``coef_`` is about the data as they came, ``epsilon``
+    in spreads
     of the target. "auto": where ``c`` or ``rho`` is "auto".
 keep : int, "all" or "auto", default="auto"
     The features that are kept: those with the largest weights over all tasks, fitted again on their own. "auto": where ``c`` or ``rho``
