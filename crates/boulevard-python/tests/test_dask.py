@@ -63,7 +63,6 @@ def test_arrays_of_unequal_blocks(client, table):
     assert nothing_left(client)
 
 
-@pytest.mark.xfail(strict=False, reason="a shard's key may stay at the scheduler after a fit with probabilities")
 def test_frames_of_unknown_sizes_weights_and_probabilities(client, table, tmp_path):
     X, y = table
     frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(10)])
@@ -126,7 +125,6 @@ def test_killed_workers(client, table):
     client.wait_for_workers(2, timeout=30)
 
 
-@pytest.mark.xfail(strict=False, reason="a shard's key may stay at the scheduler after a fit with probabilities")
 def test_bad_input(client, table):
     X, y = table
     A, b = da.from_array(X, chunks=(1000, 10)), da.from_array(y, chunks=1000)

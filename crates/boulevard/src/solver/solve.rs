@@ -148,6 +148,7 @@ impl<'a> Solver<'a> {
 
     /// Solves one problem whose start has a gradient `K b + linear` that the caller knows, to the last digits: computing it anew can cost
     /// more than the few steps from a neighboring problem's solution.
+    // long: what a problem goes through from its start to its certificate, step by step.
     pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Vec<f64>>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         if problem.len() != self.source.len() {
