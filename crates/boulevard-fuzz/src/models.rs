@@ -2,6 +2,7 @@
 
 use boulevard::any::ScaledModel;
 use boulevard::data::{Categories, Dataset, LabelMatrix, Matrix, Scaler, Scaling, Target, generate};
+use boulevard::methods::multi_sample::Method;
 use boulevard::persist::{AnyModel, libsvm_text};
 use boulevard::prelude::*;
 
@@ -43,8 +44,10 @@ pub fn all() -> Vec<AnyModel> {
     let kernels = vec![Kernel::Linear, Kernel::rbf(0.3)];
     let select = boulevard::methods::multitask_selection::Select::Kernels;
     add(MultiTaskSelection { select, kernels, ..MultiTaskSelection::default() }.fit(&two).map(Into::into));
-    add(MultiSample { n_samples_per_decision: 2, ..MultiSample::default() }.fit(&two).map(Into::into));
-    add(MultiSample { n_samples_per_decision: 2, ..MultiSample::default() }.fit(&three).map(Into::into));
+    add(MultiSample { method: Method::Direct, tune: false, n_samples_per_decision: 2, ..MultiSample::default() }.fit(&two).map(Into::into));
+    add(MultiSample { method: Method::Direct, tune: false, n_samples_per_decision: 2, ..MultiSample::default() }
+        .fit(&three)
+        .map(Into::into));
     add(ParetoSvc { n_points: 3, calibrate: true, ..ParetoSvc::default() }.fit(&three).map(Into::into));
     let gram: Vec<f64> = (0..12).flat_map(|i| (0..12).map(move |j| (-0.1 * f64::from(i - j).powi(2)).exp())).collect();
     let square = Matrix::dense(gram, 12, 12).expect("a square");

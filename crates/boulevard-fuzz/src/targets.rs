@@ -241,7 +241,7 @@ pub fn npy(bytes: &[u8]) -> Way {
 fn npy_seeds() -> Vec<Vec<u8>> {
     let file = |kind: &str, order: &str, shape: &str, data: Vec<u8>| {
         let mut header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}");
-        while (header.len() + 11) % 64 != 0 {
+        while !(header.len() + 11).is_multiple_of(64) {
             header.push(' ');
         }
         header.push('\n');

@@ -124,7 +124,9 @@ pub fn run<T: Send>(
     };
     let deadline = limits.time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).and_then(|limit| start.checked_add(limit));
     // Not from `Context::default`, which asks the system for its number of cores: that takes longer than a small fit may.
-    let context = Context { observer: Some(&gate), threads: limits.threads.max(1), deadline, memory: limits.memory, isa: Isa::detect() };
+    let device = limits.device.parse().map_err(|error| convert(py, error))?;
+    let context =
+        Context { observer: Some(&gate), threads: limits.threads.max(1), deadline, memory: limits.memory, isa: Isa::detect(), device };
     let guarded = || catch_unwind(AssertUnwindSafe(|| work(&context)));
     let outcome = py.detach(|| if large { apart(&gate, guarded) } else { guarded() });
     let raised = gate.error.into_inner().expect("no holder panics");

@@ -37,6 +37,7 @@ pub fn convert(py: Python<'_>, error: Error) -> PyErr {
         Error::Overflow(_) => "TooLargeError",
         Error::Shape { .. } => "ShapeError",
         Error::Memory { .. } => "MemoryLimitError",
+        Error::Device { .. } => "DeviceError",
         Error::Parse { .. } | Error::File { .. } => "FileFormatError",
         // The system's number lets Python pick FileNotFoundError, PermissionError and the like.
         Error::Io { path, source } => {

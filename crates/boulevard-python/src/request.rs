@@ -17,6 +17,8 @@ pub struct Limits {
     pub time: Option<f64>,
     /// Bytes.
     pub memory: Option<usize>,
+    /// Processor or card, as the library names them.
+    pub device: String,
     /// Called with `(stage, done, total, violation, tolerance)`; a true result stops the work.
     pub progress: Option<Py<PyAny>>,
 }
@@ -24,7 +26,7 @@ pub struct Limits {
 impl Limits {
     /// Threads alone.
     pub fn threads(threads: usize) -> Self {
-        Self { threads, time: None, memory: None, progress: None }
+        Self { threads, time: None, memory: None, device: "auto".to_owned(), progress: None }
     }
 }
 

@@ -93,7 +93,7 @@ class Collector:
         report = yield
         if report.when == "call" or report.outcome != "passed":
             text = str(report.longrepr).strip().splitlines()[-1:] if report.longrepr else []
-            name = item.path.relative_to(home()).as_posix() + "::" + item.nodeid.split("::", 1)[1]
+            name = item.path.resolve().relative_to(home()).as_posix() + "::" + item.nodeid.split("::", 1)[1]
             self.outcomes[name] = (report.outcome, " ".join(text)[:300])
         return report
 

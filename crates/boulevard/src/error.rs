@@ -132,6 +132,14 @@ pub enum Error {
         /// Bytes allowed.
         allowed: usize,
     },
+    /// The device that was asked for cannot be used.
+    #[error("device {device}: {reason}")]
+    Device {
+        /// As it was asked for.
+        device: String,
+        /// Why not.
+        reason: String,
+    },
     /// The time limit or the caller ended the work before there was anything to return.
     #[error("the work was stopped ({}) before there was a result", reason.text())]
     Stopped {

@@ -101,6 +101,45 @@ pub fn stopped<T>(result: Result<T>) -> Result<std::result::Result<T, StopReason
     }
 }
 
+/// Where kernel machines are fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Device {
+    /// On a graphics card where there is one and the table is so large that it is known to win, else on the processor.
+    #[default]
+    Auto,
+    /// On the processor.
+    Cpu,
+    /// On the graphics card with this number. It is an error if that cannot be used; what no card computes (small tables, given kernels,
+    /// methods of other kinds) is still done by the processor.
+    Cuda(usize),
+}
+
+impl std::str::FromStr for Device {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let number = |digits: &str| digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()));
+        match text {
+            "auto" => Some(Self::Auto),
+            "cpu" => Some(Self::Cpu),
+            "cuda" => Some(Self::Cuda(0)),
+            _ => text.strip_prefix("cuda:").and_then(number).map(Self::Cuda),
+        }
+        .ok_or_else(|| Error::data(format!("device must be auto, cpu, cuda or cuda:N, got {}", text.escape_debug())))
+    }
+}
+
+impl std::fmt::Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(0) => f.write_str("cuda"),
+            Self::Cuda(number) => write!(f, "cuda:{number}"),
+        }
+    }
+}
+
 /// What a fit may use and who watches it.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
@@ -114,6 +153,8 @@ pub struct Context<'a> {
     pub memory: Option<usize>,
     /// Vector instructions to use.
     pub isa: Isa,
+    /// Processor or graphics card.
+    pub device: Device,
 }
 
 impl Default for Context<'_> {
@@ -121,7 +162,7 @@ impl Default for Context<'_> {
         // Asking the system takes longer than a small fit.
         static CORES: OnceLock<usize> = OnceLock::new();
         let threads = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
-        Self { observer: None, threads, deadline: None, memory: None, isa: Isa::detect() }
+        Self { observer: None, threads, deadline: None, memory: None, isa: Isa::detect(), device: Device::Auto }
     }
 }
 
@@ -144,6 +185,11 @@ impl<'a> Context<'a> {
     /// The same context with an observer.
     pub fn with_observer(self, observer: &'a dyn Observer) -> Self {
         Self { observer: Some(observer), ..self }
+    }
+
+    /// The same context on another device.
+    pub fn with_device(self, device: Device) -> Self {
+        Self { device, ..self }
     }
 
     /// Says something once to whoever watches.
@@ -182,7 +228,7 @@ impl<'a> Context<'a> {
 
     /// The same without anybody who could stop it: for the last pass, which makes a result of what there is.
     pub fn undisturbed(&self) -> Context<'static> {
-        Context { observer: None, deadline: None, threads: self.threads, memory: self.memory, isa: self.isa }
+        Context { observer: None, deadline: None, threads: self.threads, memory: self.memory, isa: self.isa, device: self.device }
     }
 
     /// [`Context::check`] for a stage of `total` equal steps, `done` of them finished.
@@ -194,6 +240,18 @@ impl<'a> Context<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn devices_have_names() {
+        for name in ["auto", "cpu", "cuda", "cuda:1", "cuda:12"] {
+            assert_eq!(name.parse::<Device>().unwrap().to_string(), name);
+        }
+        assert_eq!("cuda:0".parse::<Device>().unwrap(), Device::Cuda(0));
+        for name in ["", "gpu", "cuda:", "cuda:-1", "cuda:+1", "cuda:x", "CUDA", "cuda:99999999999999999999999"] {
+            let refusal = name.parse::<Device>().unwrap_err().to_string();
+            assert_eq!(refusal, format!("device must be auto, cpu, cuda or cuda:N, got {name}"));
+        }
+    }
 
     #[test]
     fn what_is_left_follows_from_how_fast_the_violation_falls() {

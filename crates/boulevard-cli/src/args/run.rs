@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use boulevard::observe::{Context, Observer};
+use boulevard::observe::{Context, Device, Observer};
 use clap::Args;
 
 /// Limits and loudness of a run.
@@ -18,6 +18,9 @@ pub struct RunArgs {
     /// Memory for kernel rows and work space, such as 500M or 2G
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory_limit: Option<usize>,
+    /// Where kernel machines are fitted: auto, cpu, cuda or cuda:1 [default: auto]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<Device>,
     /// Say nothing while working
     #[arg(short, long)]
     pub quiet: bool,
@@ -29,7 +32,8 @@ pub struct RunArgs {
 impl RunArgs {
     /// The library's context with these limits; the clock starts now.
     pub fn context<'a>(&self, observer: &'a dyn Observer) -> Context<'a> {
-        let context = Context { memory: self.memory_limit, ..Context::default() }.with_observer(observer);
+        let context =
+            Context { memory: self.memory_limit, device: self.device.unwrap_or_default(), ..Context::default() }.with_observer(observer);
         let context = self.threads.map_or(context, |threads| context.with_threads(threads as usize));
         self.max_time.map_or(context, |limit| context.with_time_limit(limit))
     }

@@ -48,7 +48,10 @@ pub fn point(fit: &Fit, place: usize) -> Result<Value> {
         ("point".to_owned(), format!("{place} of {}", model.front.len())),
         ("equivalent C".to_owned(), number::general(at.equivalent_c, 4)),
         ("training error".to_owned(), number::percent(at.train_error)),
-        ("hold-out error".to_owned(), if at.holdout_error.is_nan() { "nothing held out".to_owned() } else { number::percent(at.holdout_error) }),
+        (
+            "hold-out error".to_owned(),
+            if at.holdout_error.is_nan() { "nothing held out".to_owned() } else { number::percent(at.holdout_error) },
+        ),
         ("support vectors".to_owned(), at.n_support.to_string()),
         ("margin".to_owned(), number::general(at.margin, 4)),
         ("gap".to_owned(), format!("{:.0e}", at.gap)),
@@ -81,8 +84,13 @@ pub fn compare(fit: &Fit, a: usize, b: usize) -> Result<Value> {
     let only_second = differ.iter().filter(|&&i| right(&second, i)).count();
     let p = sign_test(only_first, only_second);
     let sentence = match p < 0.05 {
-        true => format!("Point {} is better on these rows (sign test on the rows where only one is right: p = {p:.3}).", if only_first > only_second { a } else { b }),
-        false => format!("No difference is shown: {only_first} rows only point {a} has right, {only_second} only point {b} (sign test, p = {p:.3})."),
+        true => format!(
+            "Point {} is better on these rows (sign test on the rows where only one is right: p = {p:.3}).",
+            if only_first > only_second { a } else { b }
+        ),
+        false => format!(
+            "No difference is shown: {only_first} rows only point {a} has right, {only_second} only point {b} (sign test, p = {p:.3})."
+        ),
     };
     let class = |one: &gallery::Judged, code: u32| one.classes[code as usize].clone();
     let rows: Vec<Value> = differ

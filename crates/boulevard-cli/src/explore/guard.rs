@@ -38,7 +38,10 @@ impl Guard {
 
     fn has_cookie(&self, headers: &HeaderMap) -> bool {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('=')).any(|(name, value)| name == self.cookie && self.is_token(value))
+        cookies
+            .flat_map(|line| line.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .any(|(name, value)| name == self.cookie && self.is_token(value))
     }
 
     /// Why a request is refused.
@@ -61,7 +64,8 @@ fn refuse(status: StatusCode, words: &str, path: &str) -> Response {
     if path.starts_with("/api/") {
         return (status, axum::Json(serde_json::json!({ "error": words }))).into_response();
     }
-    let page = format!("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>boulevard</title><h1>boulevard</h1><p>{words}</p></html>");
+    let page =
+        format!("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>boulevard</title><h1>boulevard</h1><p>{words}</p></html>");
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
 }
 
@@ -71,7 +75,10 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
     let mut response = answer(&guard, request, next, &path).await;
     let headers = response.headers_mut();
     let rules = [
-        (header::CONTENT_SECURITY_POLICY, "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_FRAME_OPTIONS, "DENY"),
@@ -96,7 +103,11 @@ async fn answer(guard: &Guard, request: Request, next: Next, path: &str) -> Resp
         return (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie), (header::LOCATION, "/".to_owned())]).into_response();
     }
     if !guard.has_cookie(request.headers()) {
-        return refuse(StatusCode::FORBIDDEN, "this address is stale or incomplete: take the one that `boulevard explore` prints now", path);
+        return refuse(
+            StatusCode::FORBIDDEN,
+            "this address is stale or incomplete: take the one that `boulevard explore` prints now",
+            path,
+        );
     }
     next.run(request).await
 }

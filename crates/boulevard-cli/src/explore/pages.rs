@@ -122,7 +122,10 @@ struct Named {
 async fn upload(State(shared): State<Server>, Query(named): Query<Named>, headers: HeaderMap, body: Body) -> Result<Json<Value>, Refusal> {
     let most = shared.most_upload;
     let too_large = || {
-        let words = format!("the file has more than {} MB, which is what this page takes (--max-upload); start `boulevard explore FILE` instead", most >> 20);
+        let words = format!(
+            "the file has more than {} MB, which is what this page takes (--max-upload); start `boulevard explore FILE` instead",
+            most >> 20
+        );
         Refusal(StatusCode::PAYLOAD_TOO_LARGE, words)
     };
     let said = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse::<u64>().ok());
@@ -210,7 +213,8 @@ async fn row(State(shared): State<Server>, Path((id, row)): Path<(usize, usize)>
 
 async fn report(State(shared): State<Server>, Path(id): Path<usize>) -> Result<Response, Refusal> {
     let page = aside(move || answers::report(&*shared.fit(id)?)).await?;
-    let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, "attachment; filename=\"report.html\"")];
+    let headers =
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_DISPOSITION, "attachment; filename=\"report.html\"")];
     Ok((headers, page).into_response())
 }
 

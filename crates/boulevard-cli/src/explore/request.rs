@@ -13,7 +13,20 @@ use crate::learner::flags_of;
 
 /// Parameters that matter most, in the order in which they are offered; a method shows the first few that it has.
 const MAIN: [&str; 14] = [
-    "scale", "c", "nu", "epsilon", "kernel", "gamma", "n_points", "n_induced", "max_rules", "rho", "n_samples_per_decision", "max_rounds", "class_weight", "loss",
+    "scale",
+    "c",
+    "nu",
+    "epsilon",
+    "kernel",
+    "gamma",
+    "n_points",
+    "n_induced",
+    "max_rules",
+    "rho",
+    "n_samples_per_decision",
+    "max_rounds",
+    "class_weight",
+    "loss",
 ];
 const MAIN_SHOWN: usize = 5;
 
@@ -113,7 +126,9 @@ mod tests {
 
     #[test]
     fn what_is_clicked_is_a_command_line() {
-        let asked = request(json!({ "method": "pareto", "columns": { "label": "the class" }, "flags": { "gamma": "0.5", "n-points": 40, "calibrate": false, "c": "" } }));
+        let asked = request(
+            json!({ "method": "pareto", "columns": { "label": "the class" }, "flags": { "gamma": "0.5", "n-points": 40, "calibrate": false, "c": "" } }),
+        );
         let words = asked.words("my data.csv", false).unwrap();
         assert_eq!(typed(&words), "boulevard train 'my data.csv' --method pareto '--label=the class' --gamma=0.5 --n-points=40");
         let args = parse(&words, Path::new("/elsewhere/x.csv")).unwrap();

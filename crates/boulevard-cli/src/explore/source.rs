@@ -18,7 +18,15 @@ const BUILT_IN: [(&str, &str, Maker); 6] = [
     ("spiral", "two spirals; 400 rows", || Ok(generate::spiral(400, 1, 1.5, 0.03))),
     ("checkerboard", "squares that alternate, for rules; 400 rows", || Ok(generate::checkerboard(400, 1, 2, 1.0))),
     ("three-classes", "three clouds; 300 rows", || {
-        let shape = generate::Clusters { columns: 2, informative: 2, redundant: 0, classes: 3, clusters_per_class: 1, separation: 1.2, label_noise: 0.02 };
+        let shape = generate::Clusters {
+            columns: 2,
+            informative: 2,
+            redundant: 0,
+            classes: 3,
+            clusters_per_class: 1,
+            separation: 1.2,
+            label_noise: 0.02,
+        };
         generate::classification(300, 3, &shape)
     }),
     ("waveform", "21 columns of waves in noise; 500 rows", || Ok(generate::waveform(500, 1))),
@@ -78,17 +86,26 @@ pub fn open(path: &Path, name: &str) -> Result<Source> {
     table.validate().map_err(renamed)?;
     // A last column of nearly as many numbers as rows is no class.
     let numbers = match &table.target {
-        Target::Classes(classes) => classes.names().len() > 20.max(table.len() / 10) && classes.names().iter().all(|name| name.parse::<f64>().is_ok()),
+        Target::Classes(classes) => {
+            classes.names().len() > 20.max(table.len() / 10) && classes.names().iter().all(|name| name.parse::<f64>().is_ok())
+        }
         _ => false,
     };
     let labels = matches!(table.target, Target::Labels(_));
-    let words = if numbers { format!("{} rows, {} features, a number to predict", table.len(), table.x.columns()) } else { data::in_words(&table) };
+    let words =
+        if numbers { format!("{} rows, {} features, a number to predict", table.len(), table.x.columns()) } else { data::in_words(&table) };
     Ok(Source {
         name: name.to_owned(),
         path: path.to_owned(),
         columns: header(path),
         words,
-        method: if numbers { "svr" } else if labels { "boost" } else { "pareto" },
+        method: if numbers {
+            "svr"
+        } else if labels {
+            "boost"
+        } else {
+            "pareto"
+        },
         uneven: columns::uneven(&columns::describe(&table.x)).is_some(),
         one_hot,
     })
@@ -97,13 +114,16 @@ pub fn open(path: &Path, name: &str) -> Result<Source> {
 /// Makes a set and writes it to the chosen folder, so that the commands on the page work as they stand.
 pub fn make(name: &str, folder: &Path) -> Result<Source> {
     let known = || BUILT_IN.map(|(name, ..)| name).join(", ");
-    let (name, _, maker) = BUILT_IN.iter().find(|(own, ..)| *own == name).with_context(|| format!("there is no set `{name}`; there are {}", known()))?;
+    let (name, _, maker) =
+        BUILT_IN.iter().find(|(own, ..)| *own == name).with_context(|| format!("there is no set `{name}`; there are {}", known()))?;
     let file = format!("{name}.csv");
     let path = folder.join(&file);
     let mut bytes = Vec::new();
     maker()?.write_to(&mut bytes, &file, boulevard::data::io::Format::Csv)?;
     match std::fs::read(&path) {
-        Ok(there) => ensure!(there == bytes, "{} is there already and holds something else; the built-in set was not written", path.display()),
+        Ok(there) => {
+            ensure!(there == bytes, "{} is there already and holds something else; the built-in set was not written", path.display())
+        }
         Err(_) => files::write(&path, &bytes)?,
     }
     open(&path, &file)

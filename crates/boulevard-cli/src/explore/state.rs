@@ -139,7 +139,8 @@ impl Shared {
 
     /// What a page needs to begin.
     pub fn as_json(&self) -> Value {
-        let fits: Vec<Value> = lock(&self.fits).iter().enumerate().map(|(id, fit)| json!({ "id": id, "title": fit.title, "command": fit.command })).collect();
+        let fits: Vec<Value> =
+            lock(&self.fits).iter().enumerate().map(|(id, fit)| json!({ "id": id, "title": fit.title, "command": fit.command })).collect();
         json!({
             "version": env!("CARGO_PKG_VERSION"), "folder": self.folder, "source": self.source(), "methods": request::methods(),
             "builtIn": source::built_in(), "fits": fits, "running": lock(&self.running).is_some(), "mostUpload": self.most_upload,

@@ -68,9 +68,12 @@ pub fn start(shared: &Arc<Shared>, asked: &Request) -> Result<String> {
         // The place is free before anybody hears that it is.
         *lock(&own.running) = None;
         own.tell(match done {
-            Ok((id, stop)) => json!({ "state": "done", "fit": id, "stopped": stop == StopReason::Interrupted, "seconds": start.elapsed().as_secs_f64() }),
+            Ok((id, stop)) => {
+                json!({ "state": "done", "fit": id, "stopped": stop == StopReason::Interrupted, "seconds": start.elapsed().as_secs_f64() })
+            }
             Err(error) => {
-                let words = in_one_line(&error).replace(&args.data.display().to_string(), &own.source().map_or_else(String::new, |source| source.name));
+                let words = in_one_line(&error)
+                    .replace(&args.data.display().to_string(), &own.source().map_or_else(String::new, |source| source.name));
                 json!({ "state": "failed", "error": words })
             }
         });
@@ -79,7 +82,14 @@ pub fn start(shared: &Arc<Shared>, asked: &Request) -> Result<String> {
     Ok(command)
 }
 
-fn work(shared: &Arc<Shared>, args: &TrainArgs, plan: &Plan, command: &str, stop: &Arc<StopFlag>, start: Instant) -> Result<(usize, StopReason)> {
+fn work(
+    shared: &Arc<Shared>,
+    args: &TrainArgs,
+    plan: &Plan,
+    command: &str,
+    stop: &Arc<StopFlag>,
+    start: Instant,
+) -> Result<(usize, StopReason)> {
     let table = data::read_for(plan, &args.data, &args.read)?;
     let reporter = Reporter { shared: Arc::clone(shared), stop: Arc::clone(stop), start, last: Mutex::new(start) };
     let context = Context::default().with_observer(&reporter);

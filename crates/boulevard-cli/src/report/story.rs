@@ -109,7 +109,9 @@ fn others(fitted: &AnyModel, folds: &[FoldResult], data: &Dataset<'_>, context: 
 /// What a model learnt, drawn: its own pictures, where it decides what, and what columns do.
 pub fn learnt(fitted: &AnyModel, data: &Dataset<'_>, context: &Context<'_>) -> Result<(Vec<Picture>, Vec<Picture>)> {
     let own = fitted.pictures(Some(data), context)?;
-    let Some(asked) = Asked::new(fitted, data, context) else { return Ok((own, Vec::new())) };
+    // Of several tasks each has its own answer to the same row: there is no one map.
+    let asked = if data.tasks.is_some() { None } else { Asked::new(fitted, data, context) };
+    let Some(asked) = asked else { return Ok((own, Vec::new())) };
     let importance = Importance::new(&asked, data)?;
     let mut general: Vec<Picture> = gallery::decision_map(fitted, data, Some(&importance), context)?.into_iter().collect();
     general.extend(gallery::dependence(&asked, data, &importance, EFFECTS)?);
@@ -142,7 +144,7 @@ pub fn tell(
     if !own.is_empty() || !general.is_empty() {
         page.section("What it learnt").pictures(own).pictures(general);
     }
-    if let Some(judged) = judged.filter(|judged| !judged.is_empty()) {
+    if let Some(judged) = judged.filter(|judged| !judged.is_empty() && data.tasks.is_none()) {
         rows(page, fitted, &judged, data, context)?;
     }
     page.section("How it was made").facts(&fitted.facts()).lines(command);

@@ -69,7 +69,7 @@ impl Table {
         };
         let body: String = self.rows.iter().map(|row| cells(row, "td")).collect();
         format!(
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\"><table><thead>{}</thead><tbody>\n{body}</tbody></table></div>\n",
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\"><table><thead>{}</thead><tbody>\n{body}</tbody></table></div>\n",
             cells(&self.head, "th")
         )
     }

@@ -24,7 +24,10 @@ fn echoes(place: &Place) {
 fn one_answer_per_group() {
     let place = Place::new();
     echoes(&place);
-    golden("train-echoes", &place.ok("train echoes.csv --method gather --group track --gamma 0.3 --calibrate -o m --report r.html"));
+    golden(
+        "train-echoes",
+        &place.ok("train echoes.csv --method gather --decide direct --group track --gamma 0.3 --calibrate -o m --report r.html"),
+    );
     golden("inspect-echoes", &place.ok("inspect m"));
     let run = place.run("predict m echoes.csv --group track --probability --decision");
     assert!(run.out.starts_with("group,prediction,decision:boat,probability:bird,probability:boat\nt00,bird,"), "{}", &run.out[..120]);
@@ -49,7 +52,7 @@ fn evaluation_and_search_judge_sets() {
     echoes(&place);
     golden(
         "evaluate-echoes",
-        &place.ok("evaluate echoes.csv --method svc --method gather --group track --gamma 0.3 --folds 3 --sizes 1,3,6 --curve c.html"),
+        &place.ok("evaluate echoes.csv --method svc --method gather --decide direct --group track --gamma 0.3 --folds 3 --sizes 1,3,6 --curve c.html"),
     );
     let page = place.read("c.html");
     assert!(page.contains("\"id\":\"error-by-samples\""));

@@ -87,7 +87,7 @@ fn kernel_values_instead_of_features() {
 fn ranges_are_saved_and_restored() {
     let place = Place::with_data();
     let scaled = place.ok("scale -l 0 -u 1 -s ranges two.svm");
-    assert!(place.read("ranges").starts_with("x\n0 1\n1 "));
+    assert!(place.read("ranges").starts_with("x\n0 1 \n1 "));
     assert_eq!(place.ok("scale -r ranges two.svm"), scaled);
     for line in scaled.lines() {
         for cell in line.split(' ').skip(1) {

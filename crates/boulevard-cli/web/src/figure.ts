@@ -87,7 +87,7 @@ function table(picture: Picture): HTMLElement {
   }
   const box = element("div", "scroll");
   box.tabIndex = 0;
-  box.setAttribute("role", "region");
+  box.setAttribute("role", "group");
   box.setAttribute("aria-label", `Data of ${picture.title}`);
   box.append(made);
   if (rows.length > MOST_TABLE_ROWS) box.append(element("p", "soft", `The first ${MOST_TABLE_ROWS} of ${rows.length} rows; all are in the CSV file.`));

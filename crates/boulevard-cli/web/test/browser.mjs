@@ -200,7 +200,7 @@ test("strangers, stale tokens, broken and huge files are refused in words", asyn
   assert.match(huge.text, /more than 1 MB/);
   const broken = await upload("broken.csv", "a,b,c\n1,2,x\n1,2\n\0\0,,,\n");
   assert.equal(broken.status, 422);
-  assert.match(JSON.parse(broken.text).error, /broken.csv.*line/);
+  assert.match(JSON.parse(broken.text).error, /broken.csv:3: 2 fields/);
   assert.equal((await upload("empty.csv", "")).status, 422);
   assert.equal((await upload("..", "a,b\n1,2\n")).status, 422);
   assert.equal((await ask(url, { path: "/api/fits/99", headers: own })).status, 422);
@@ -254,7 +254,7 @@ test("the page answers during a long fit, refuses a second one, and survives bei
   const began = Date.now();
   server.child.kill("SIGINT");
   assert.equal((await server.ended).code, 0, "Ctrl-C in the middle of a training ends cleanly");
-  assert.ok(Date.now() - began < 6000);
+  assert.ok(Date.now() - began < 20_000, `ended after ${Date.now() - began} ms`);
   assert.equal(existsSync(join(tmpdir(), "boulevard-explore-left")), false);
   assert.deepEqual(readdirSync(tmpdir()).filter((name) => name.startsWith("boulevard-explore-")), [], "no temporary folder stays");
 });

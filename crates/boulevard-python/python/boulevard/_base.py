@@ -224,7 +224,7 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         if "feature_names_in_" in self.__dict__:
             data = data._replace(features=self._feature_names())
         try:
-            limits = Limits(count_threads(self.n_jobs), self.max_time, self.memory_limit, listener)
+            limits = Limits(count_threads(self.n_jobs), self.max_time, self.memory_limit, getattr(self, "device", "auto"), listener)
             model, raised = _core.fit(self._kind, _to_json(parameters), data, limits)
         except DataError:
             self._read_again(*original, reset=True)

@@ -187,4 +187,4 @@ class ProbabilityMixin(ClassesMixin):
                 "Fit it with calibrate=True, or call predict_proba once before save."
             )
         learnt_from = self._request(*self.__dict__["_training"])
-        self._native.calibrate(learnt_from, Limits(count_threads(self.n_jobs), None, self.memory_limit, None))
+        self._native.calibrate(learnt_from, Limits(count_threads(self.n_jobs), None, self.memory_limit, getattr(self, "device", "auto")))

@@ -56,6 +56,12 @@ max_time : float, default=None
 memory_limit : int, default=None
     Bytes that caches and work space may take.
 """,
+    "device": """
+device : str, default="auto"
+    Where the fit runs: ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` for an NVIDIA card, ``"auto"`` for a card where there is one and the table
+    has at least 100 000 rows. A card that was asked for and cannot be used is a :class:`~boulevard.exceptions.DeviceError`; with
+    ``"auto"`` the processor takes over.
+""",
     "shared": """
 n_jobs : int, default=None
     Threads; None or -1 means all cores (one inside other threads, and what joblib allows inside its workers). Results do not depend on it.
@@ -253,7 +259,8 @@ ln_rho : float, default=None
 """,
     "selection_prior": """
 standardize : bool or "auto", default="auto"
-    Whether columns and targets are brought to mean 0 and spread 1 inside; ``coef_`` is about the data as they came, ``epsilon`` in spreads
+    Whether columns and targets are brought to mean 0 and a common spread inside; ``coef_`` is about the data as they came, ``epsilon``
+    in spreads
     of the target. "auto": where ``c`` or ``rho`` is "auto".
 keep : int, "all" or "auto", default="auto"
     The features that are kept: those with the largest weights over all tasks, fitted again on their own. "auto": where ``c`` or ``rho``

@@ -19,6 +19,8 @@ SHARED_LIMITS: dict[str, list[Any]] = {
     "memory_limit": [None, Interval(Integral, 1, 2**63 - 1, closed="both")],
     "random_state": ["random_state"],
 }
+#: Of those that fit kernel machines: the native part knows which names there are.
+DEVICE_LIMITS: dict[str, list[Any]] = {"device": [str]}
 
 
 def count_threads(n_jobs: int | None) -> int:

@@ -44,4 +44,6 @@ class Limits(NamedTuple):
     time: float | None = None
     #: Bytes.
     memory: int | None = None
+    #: Where kernel machines are fitted.
+    device: str = "auto"
     progress: Progress | None = None

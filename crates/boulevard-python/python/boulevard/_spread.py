@@ -5,7 +5,7 @@ so that everything else (files, local predictions, attributes) is the local clas
 """
 
 import json
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -105,9 +105,9 @@ class SpreadMixin:
             else:
                 features = None
             parameters.update(kernel=self._kernel(), solver={**self._solver(), "libsvm_rounding": False})
-            data = ShardedData(attempt.pieces, attempt.columns, *targets, weights, features)
+            data = ShardedData(attempt.pieces, attempt.columns, *targets, weights=weights, features=features)
             listener = self._listener((X, y))
-            limits = Limits(count_threads(self.n_jobs), self.max_time, None, listener)
+            limits = Limits(count_threads(self.n_jobs), self.max_time, progress=listener)
             try:
                 model, raised = _core.fit_shards(self._kind, json.dumps(parameters), data, attempt.fleet, limits)
             except ParameterError as error:
@@ -187,7 +187,7 @@ class SpreadMixin:
             codes = np.searchsorted(self.classes_, attempt.y).astype(np.int64)
             weights = self._spread_weights(attempt.weights)
             data = ShardedData(attempt.pieces, attempt.columns, codes, class_names(self.classes_), weights, self._feature_names())
-            limits = Limits(count_threads(self.n_jobs), None, None, None)
+            limits = Limits(count_threads(self.n_jobs))
             self._native = _core.calibrate_shards(self._native, data, attempt.fleet, limits)
         self.__dict__.pop("_spread_training", None)
 
@@ -212,7 +212,7 @@ class SpreadMixin:
 
     def __getstate__(self: Any) -> dict[str, Any]:
         # A client belongs to its process, collections to their cluster.
-        state = dict(super().__getstate__())  # type: ignore[misc]
+        state = dict(cast(Any, super().__getstate__()))  # type: ignore[misc]
         state.pop("_spread_training", None)
         if "client" in state:
             state["client"] = None

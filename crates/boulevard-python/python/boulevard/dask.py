@@ -7,6 +7,8 @@
 The classes have the parameters of those of the same name in :mod:`boulevard`, and ``client``. Needs ``pip install boulevard[dask]``.
 """
 
+# long: four estimators with their documentation, and the engine that starts their workers.
+
 import time
 import uuid
 from collections.abc import Sequence
@@ -233,7 +235,9 @@ class DaskEngine:
         """Lets the actors go."""
         for handle in self.handles:
             handle.actor, handle.blocks = None, None
-            handle.future.release()
+        # Not only released: whoever still holds a reference (a traceback, a cycle) must not keep a shard on its worker.
+        if self.client.status == "running":
+            self.client.cancel([handle.future for handle in self.handles], force=True)
         self.handles, self.first = [], {}
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "BoulevardError",
     "ConvergenceWarning",
     "DataError",
+    "DeviceError",
     "ExportError",
     "FileFormatError",
     "InternalError",
@@ -88,6 +89,10 @@ class ExportError(BoulevardError, ValueError):
 
 class MemoryLimitError(BoulevardError, MemoryError):
     """``memory_limit`` does not hold even the smallest working set."""
+
+
+class DeviceError(BoulevardError, RuntimeError):
+    """The device that was asked for cannot be used."""
 
 
 class InternalError(BoulevardError, RuntimeError):

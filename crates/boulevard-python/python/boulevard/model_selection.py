@@ -125,7 +125,8 @@ def tune(
     grid = {"C": [estimator.C] if C is None else C, "gamma": gamma, "epsilon": epsilon}
     search: Parts = {name.lower(): [] if values is None else [float(value) for value in values] for name, values in grid.items()}
     search.update(folds=int(cv), seed=seed_of(random_state), score=scoring, refit=False)
-    table = _search(estimator, X, y, sample_weight, search, Limits(count_threads(n_jobs), max_time, estimator.memory_limit))
+    limits = Limits(count_threads(n_jobs), max_time, estimator.memory_limit, getattr(estimator, "device", "auto"))
+    table = _search(estimator, X, y, sample_weight, search, limits)
     best = table["best"]
     chosen = {name: table[name][best] for name, values in grid.items() if values is not None}
     fitted = None

@@ -34,7 +34,7 @@ class Actors(NamedTuple):
     None as count means as many as the cluster has room for, and never more than there are blocks.
     """
 
-    count: int | None = None
+    count: int | None = None  # type: ignore[assignment]
     num_cpus: int = 1
     #: Further options of ``ray.remote``, for example ``{"memory": 2**30}``.
     options: dict[str, Any] | None = None
@@ -111,7 +111,8 @@ class RayEngine:
         by_node: dict[str, list[int]] = {}
         for part, node in nodes.items():
             by_node.setdefault(node, []).append(part)
-        count, groups = self._count(parts), []
+        count = self._count(parts)
+        groups: list[Any] = []
         for node in sorted(by_node):
             share = max(1, round(count * len(by_node[node]) / parts))
             for one in range(min(share, len(by_node[node]))):

@@ -3,7 +3,7 @@
 //! Each thread's program is cut at the reads and writes that others can see; one step is one of them. All orders of steps of a caller with
 //! several rounds and its helpers are walked through, and in every state must hold: a part runs once per round, nobody follows the closure
 //! of a round that has returned, and some thread can always go on until the caller is done. Orders of memory are taken as sequential: that
-//! the acquires and releases are enough is for Miri and ThreadSanitizer (docs/security.md says how they were run).
+//! the acquires and releases are enough is for Miri and ThreadSanitizer, which need a nightly toolchain and have not been run.
 
 use std::collections::HashSet;
 

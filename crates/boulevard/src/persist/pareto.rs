@@ -47,6 +47,8 @@ impl Stored for ParetoModel {
     fn store(&self, arrays: &mut ArrayWriter) -> Result<ParetoRecord> {
         check_no_custom(&self.parameters.kernel)?;
         check(self)?;
+        let machine = together(self);
+        machine::check_machine(&machine)?;
         let points: Vec<FrontPoint> = self.machines.iter().flat_map(|front| front.points.iter().copied()).collect();
         arrays.put_f64("front.table".into(), vec![self.front.len(), COLUMNS], &flat(&self.front));
         arrays.put_f64("front.points".into(), vec![points.len(), COLUMNS], &flat(&points));
@@ -62,7 +64,7 @@ impl Stored for ParetoModel {
                 .iter()
                 .map(|front| FrontRecord { class: front.class, points: front.points.len(), reference: front.reference })
                 .collect(),
-            machine: machine::store(&together(self), "front.", arrays)?,
+            machine: machine::store(&machine, "front.", arrays)?,
             holdout_rows: self.holdout_rows,
             estimate_rows: self.estimate_rows,
             picked: self.picked,

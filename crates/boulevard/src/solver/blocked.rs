@@ -1,12 +1,12 @@
 //! The solver's door to the blocked loop: sizes, memory, precision.
 
-use super::blocks::{self, CpuBlocks, Plan, Verdict};
+use super::blocks::{self, CardBlocks, CpuBlocks, Plan, Verdict};
 use super::dual::{DualProblem, Options};
 use super::route::Route;
 use super::solve::Solver;
 use super::source::KernelSource;
-use crate::error::Result;
-use crate::observe::StopReason;
+use crate::error::{Error, Result};
+use crate::observe::{Device, StopReason};
 use crate::simd::Real;
 
 /// Variables in a set, for problems below and from [`LARGE`]; larger sets need fewer columns in all, but their steps leave the cache.
@@ -55,6 +55,25 @@ impl Solver<'_> {
     ) -> Result<Ended> {
         let ended = |stop, checked, route| Ok(Ended { stop, checked, route });
         let mut unknown = unknown;
+        if let Some(card) = self.card.clone() {
+            let solved = CardBlocks::new(card, self.source, problem.linear, &self.context).and_then(|mut engine| {
+                let plan = engine.plan();
+                blocks::solve(&mut engine, problem, options, plan, unknown, b, gradient, iterations)
+            });
+            match solved {
+                Ok(Verdict::Done(reason)) => return ended(reason, true, Route::Card),
+                Ok(Verdict::Unchecked | Verdict::Incomplete) => return ended(StopReason::Interrupted, false, Route::Card),
+                Ok(Verdict::Exhausted) => unknown = false,
+                // The point is one that the constraints allow: the processor goes on from there.
+                Err(Error::Device { reason, .. }) if self.context.device == Device::Auto => {
+                    self.context.note(&format!("{reason}; going on with the processor"));
+                    self.card = None;
+                    unknown = b.iter().any(|&v| v != 0.0);
+                    *gradient = problem.linear.to_vec();
+                }
+                Err(error) => return Err(error),
+            }
+        }
         for double in [false, true] {
             let (plan, verdict);
             if double {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::source::{ExactWork, KernelSource};
+use super::source::{ExactWork, KernelSource, TableView};
 use crate::error::Result;
 use crate::kernel::KernelRows;
 use crate::observe::Context;
@@ -132,6 +132,12 @@ impl KernelSource for DoubledKernel<'_> {
 
     fn is_positive_semidefinite(&self) -> Option<bool> {
         self.inner.is_positive_semidefinite()
+    }
+
+    fn table(&self) -> Option<TableView<'_>> {
+        let n = self.inner.len();
+        let twice: Vec<usize> = (0..2 * n).map(|variable| variable % n).collect();
+        Some(self.inner.table()?.select(&twice))
     }
 
     fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// Kernel values per squared row, few and many.
 const VALUES: [f64; 2] = [0.5, 3.0];
-/// Seconds of one thread per kernel value and dimension, with 16 lanes; and what a value costs beside its features, in features.
+/// Seconds of one thread per kernel value and dimension, with panels of 64 lanes; and what a value costs beside its features, in features.
 const PER_DIMENSION: f64 = 1.2e-11;
 const BESIDES: f64 = 20.0;
 /// Shorter fits are not worth a word.
@@ -29,7 +29,7 @@ pub(super) struct Estimate {
 
 impl Estimate {
     pub(super) fn new(rows: usize, dimensions: usize, bytes: usize, threads: usize, lanes: usize) -> Self {
-        let value = PER_DIMENSION * (dimensions as f64 + BESIDES) * 16.0 / lanes as f64 / threads as f64;
+        let value = PER_DIMENSION * (dimensions as f64 + BESIDES) * 64.0 / lanes as f64 / threads as f64;
         let table = rows.saturating_mul(dimensions).saturating_mul(size_of::<f32>());
         Self { rows, dimensions, table, bytes, threads, seconds: VALUES.map(|values| values * (rows as f64).powi(2) * value) }
     }
@@ -60,10 +60,10 @@ mod tests {
 
     #[test]
     fn an_estimate_is_said_in_units_that_people_use() {
-        let million = Estimate::new(1_000_000, 54, 700_000_000, 2, 16);
+        let million = Estimate::new(1_000_000, 54, 700_000_000, 2, 64);
         assert_eq!(million.to_string(), "1000000 rows x 54: 216 MB for the table, 700 MB in all, about 4 to 22 minutes on 2 threads");
         assert!(million.is_worth_saying());
-        let small = Estimate::new(20_000, 20, 5_000_000, 1, 16);
+        let small = Estimate::new(20_000, 20, 5_000_000, 1, 64);
         assert!(small.to_string().ends_with("about 1 to 2 seconds on 1 thread") && !small.is_worth_saying(), "{small}");
     }
 }

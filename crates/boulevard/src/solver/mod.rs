@@ -45,6 +45,6 @@ pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;
 pub use solve::Solver;
 pub(crate) use solve::{SolveDual, automatic_cache};
-pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel};
+pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel, TableView};
 pub(crate) use source::{GroupMatrices, SMALL};
 pub(crate) use start::fill_up;

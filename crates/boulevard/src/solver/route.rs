@@ -38,6 +38,8 @@ pub enum Route {
     Crowded,
     /// Blocks after pair steps: kernel rows had to be computed again and again.
     Revised,
+    /// Blocks on a graphics card.
+    Card,
     /// Blocks, then double precision: single precision could not reach the tolerance.
     Delicate,
     /// Blocks: the rows are on many machines.
@@ -46,7 +48,7 @@ pub enum Route {
 
 impl Route {
     pub(super) fn is_blocks(self) -> bool {
-        matches!(self, Self::Cheap | Self::Crowded | Self::Revised | Self::Delicate | Self::Shards)
+        matches!(self, Self::Cheap | Self::Crowded | Self::Revised | Self::Card | Self::Delicate | Self::Shards)
     }
 
     /// Whether there is nothing worth mentioning: small problems, and models that no dual solver made.
@@ -65,6 +67,7 @@ impl fmt::Display for Route {
             Self::Cheap => "blocks: with so few features kernel values are cheaper to compute than to keep",
             Self::Crowded => "blocks: the kernel rows do not fit the cache",
             Self::Revised => "blocks after pair steps: kernel rows were computed again and again",
+            Self::Card => "blocks on the graphics card",
             Self::Delicate => "blocks, then double precision: single precision could not reach the tolerance",
             Self::Shards => "blocks on shards: rows stay on the machines that hold them",
         })
@@ -158,8 +161,8 @@ mod tests {
 
     #[test]
     fn every_way_says_what_it_is() {
-        let ways =
-            [Route::Small, Route::Indefinite, Route::Cached, Route::Cheap, Route::Crowded, Route::Revised, Route::Delicate, Route::Shards];
+        use Route::{Cached, Card, Cheap, Crowded, Delicate, Indefinite, Revised, Shards, Small};
+        let ways = [Small, Indefinite, Cached, Cheap, Crowded, Revised, Card, Delicate, Shards];
         assert!(ways.iter().all(|way| way.to_string().starts_with(if way.is_blocks() { "blocks" } else { "pair steps" })));
     }
 }

@@ -1,6 +1,7 @@
 //! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
 
 use super::blocked;
+use super::blocks::{Choice, choose_card};
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::estimate::Estimate;
@@ -10,7 +11,9 @@ use super::route::{self, Route};
 use super::single;
 use super::smo::{Budget, Engine};
 use super::source::KernelSource;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+
+use boulevard_cuda::Card;
 
 use crate::error::{Error, Result};
 use crate::kernel::{self, weigh_watched};
@@ -56,6 +59,8 @@ pub struct Solver<'a> {
     shared: bool,
     /// Bytes for a set's kernel matrix.
     pub(super) set_bytes: usize,
+    /// The card that blocks run on, if one does.
+    pub(super) card: Option<Arc<Card>>,
     pub(super) single: Option<Engine<'a, f32>>,
     pub(super) double: Option<Engine<'a, f64>>,
 }
@@ -68,6 +73,14 @@ impl<'a> Solver<'a> {
         let mut cache = cache.unwrap_or_else(|| automatic_cache(n, 1));
         let mut set_bytes = usize::MAX;
         let blocks = route::may_block(source);
+        let card = match choose_card(source, blocks, context)? {
+            Choice::Card(card) => Some(card),
+            Choice::Processor => None,
+            Choice::Refused(reason) => {
+                context.note(&format!("{reason}; using the processor"));
+                None
+            }
+        };
         let needed = blocked::fewest_bytes(source);
         if blocks && let Some(allowed) = context.memory.map_or_else(free_memory, Some) {
             if allowed < needed {
@@ -97,7 +110,7 @@ impl<'a> Solver<'a> {
             context.threads.min(parallel::free_cores((1 + n / 1000).min(5) + (n / 4000).min(15)))
         };
         let (diagonal, crew) = (source.diagonal()?, Crew::new(threads));
-        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, single: None, double: None })
+        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, card, single: None, double: None })
     }
 
     /// Many problems will be solved on the same samples: kernel rows that fit the cache are worth keeping.
@@ -124,25 +137,34 @@ impl<'a> Solver<'a> {
         self.solve_from(problem, None, options)
     }
 
+    /// Memory and time of a long fit, to whoever watches.
+    fn say_what_it_takes(&self) {
+        let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source));
+        let estimate = Estimate::new(self.source.len(), self.source.dimensions(), bytes, self.crew.threads(), lanes);
+        if estimate.is_worth_saying() {
+            self.context.note(&estimate.to_string());
+        }
+    }
+
     /// Solves one problem whose start has a gradient `K b + linear` that the caller knows, to the last digits: computing it anew can cost
     /// more than the few steps from a neighboring problem's solution.
+    // long: what a problem goes through from its start to its certificate, step by step.
     pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Vec<f64>>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         if problem.len() != self.source.len() {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
-        let mut route = route::choose(self.source, problem, self.cache, self.shared);
+        let mut route = match route::choose(self.source, problem, self.cache, self.shared) {
+            Route::Small | Route::Cached | Route::Cheap | Route::Crowded if self.card.is_some() => Route::Card,
+            route => route,
+        };
         // Whoever follows the fit hears which way it goes.
         let stage = route.to_string();
         let way = Progress { stage: &stage, done: 0, total: None, violation: None, tolerance: None };
         let mut stopped = None;
         if route.is_blocks() {
-            let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source));
-            let estimate = Estimate::new(problem.len(), self.source.dimensions(), bytes, self.crew.threads(), lanes);
-            if estimate.is_worth_saying() {
-                self.context.note(&estimate.to_string());
-            }
+            self.say_what_it_takes();
             stopped = self.context.check(&way);
         }
         let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
@@ -176,6 +198,10 @@ impl<'a> Solver<'a> {
                     None => {
                         route = route.max(if revisable { Route::Revised } else { Route::default() });
                         let found = self.blocks(problem, options, unknown, &mut b, &mut gradient, &mut iterations)?;
+                        if route == Route::Card && self.card.is_none() {
+                            // The card failed on the way, and the processor's blocks took over.
+                            route = Route::Crowded;
+                        }
                         (route, current) = (route.max(found.route), found.checked);
                         found.stop
                     }

@@ -18,6 +18,39 @@ const SHARED_FROM: usize = 128;
 /// What is done with rows in double precision: the kernel, and the numbers that the rows asked for have in it.
 pub type ExactWork<'a> = dyn FnMut(&dyn KernelRows<f64>, &[usize]) + 'a;
 
+/// The table that a kernel matrix is computed from.
+pub struct TableView<'a> {
+    /// The kernel, resolved.
+    pub kernel: &'a Kernel,
+    /// The table.
+    pub x: &'a Matrix<'a>,
+    /// The table's row of every sample; none if they are the same.
+    pub rows: Option<Vec<usize>>,
+}
+
+impl TableView<'_> {
+    /// How many samples there are.
+    pub fn len(&self) -> usize {
+        self.rows.as_ref().map_or_else(|| self.x.rows(), Vec::len)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The table's row of a sample.
+    pub fn sample(&self, sample: usize) -> usize {
+        self.rows.as_ref().map_or(sample, |rows| rows[sample])
+    }
+
+    /// Some of the samples, in any order and number.
+    pub fn select(self, samples: &[usize]) -> Self {
+        let rows = samples.iter().map(|&sample| self.sample(sample)).collect();
+        Self { rows: Some(rows), ..self }
+    }
+}
+
 /// The kernel matrix of one set of samples.
 pub trait KernelSource: Sync {
     /// Number of samples.
@@ -46,6 +79,10 @@ pub trait KernelSource: Sync {
     fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
         work(&*self.double()?.restrict(columns), rows);
         Ok(())
+    }
+    /// The table behind the matrix, for engines that have their own way with it; none where values are given or changed.
+    fn table(&self) -> Option<TableView<'_>> {
+        None
     }
     /// Bytes that packed tables take, in both precisions and both layouts.
     fn table_bytes(&self) -> usize {
@@ -196,6 +233,10 @@ impl KernelSource for SubsetKernel<'_> {
         self.whole.is_positive_semidefinite()
     }
 
+    fn table(&self) -> Option<TableView<'_>> {
+        Some(self.whole.table()?.select(&self.samples))
+    }
+
     fn exact(&self, rows: &[usize], columns: &[usize], work: &mut ExactWork<'_>) -> Result<()> {
         let samples = |chosen: &[usize]| -> Vec<usize> { chosen.iter().map(|&k| self.samples[k]).collect() };
         self.whole.exact(&samples(rows), &samples(columns), work)
@@ -236,6 +277,11 @@ impl KernelSource for TableKernel<'_> {
 
     fn is_positive_semidefinite(&self) -> Option<bool> {
         self.kernel.is_positive_semidefinite()
+    }
+
+    fn table(&self) -> Option<TableView<'_>> {
+        // Values rounded as LIBSVM keeps them are not the kernel's.
+        (!self.rounded).then_some(TableView { kernel: &self.kernel, x: self.x, rows: None })
     }
 
     /// From the few rows that are asked for: whole tables in double precision would be two thirds of a large fit's memory.

@@ -194,9 +194,14 @@ impl FitReport {
         if let Some(value) = offsets.iter().copied().flatten().find(|value| value.is_nan() || **value == f64::INFINITY) {
             return Err(overflow("an intercept", *value));
         }
-        let stopped = matches!(self.stop, StopReason::TimeLimit | StopReason::Interrupted);
+        let stopped = self.stop.is_cut_short();
+        if stopped && self.iterations == 0 && self.gap == 0.0 {
+            // Nothing was solved: nothing is certified.
+            (self.gap, self.violation) = (f64::NAN, f64::NAN);
+        }
         for (what, value) in [("the objective", self.objective), ("the duality gap", self.gap), ("the KKT violation", self.violation)] {
-            if !(value.is_finite() || (stopped && value.is_nan())) {
+            // Of what was stopped in the middle nobody may know how far it is from the solution.
+            if !(value.is_finite() || (stopped && value != f64::NEG_INFINITY)) {
                 return Err(overflow(what, value));
             }
         }

@@ -59,9 +59,10 @@ impl Decisions {
         });
         let behind = || self.behind.as_ref().is_some_and(|values| values.iter().any(wrong));
         match place {
-            Some(place) => {
-                Err(Error::overflow(format!("the decision about row {} overflows: numbers of the model or of the table are too large", place / columns)))
-            }
+            Some(place) => Err(Error::overflow(format!(
+                "the decision about row {} overflows: numbers of the model or of the table are too large",
+                place / columns
+            ))),
             None if behind() => Err(Error::overflow("decisions overflow: numbers of the model or of the table are too large")),
             None => Ok(()),
         }

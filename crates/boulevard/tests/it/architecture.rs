@@ -160,6 +160,16 @@ fn unsafe_code_stays_in_its_files() {
     }
 }
 
+/// The driver of a card is a library of C functions: whoever calls it needs `unsafe`, and one file does.
+#[test]
+fn the_driver_of_a_card_is_called_in_one_file() {
+    let found = sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../boulevard-cuda/src"));
+    assert!(found.iter().any(|(file, _)| file == "driver.rs"));
+    for (file, text) in found.into_iter().filter(|(file, _)| file != "driver.rs") {
+        assert!(!code(&text).any(|line| line.contains("unsafe ") && !line.contains("unsafe_")), "{file} holds unsafe code");
+    }
+}
+
 /// Functions that may tell kinds of models or learners apart outside the room of kinds.
 const MOST_MATCHES: usize = 10;
 /// Functions that may ask for one kind by name: pictures, tables and methods that only one kind has.

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use boulevard::data::io::{Format, ReadOptions, read_whole_from, scan_from};
 use boulevard::data::{Matrix, RangeFile, Sets, generate};
+use boulevard::methods::multi_sample::Method;
 use boulevard::persist::AnyModel;
 use boulevard::prelude::*;
 use boulevard::svm::Rows;
@@ -69,7 +70,8 @@ fn a_range_file_cut_after_its_second_line_was_read_as_one_without_features() {
 /// Asks a model that was changed by hand about ordinary rows: finite decisions, or an error.
 fn answers(model: AnyModel, x: &Matrix<'_>, what: &str) {
     let Ok(bytes) = model.to_bytes() else { return };
-    let model = AnyModel::from_bytes(&bytes).expect("what is written can be read");
+    // A model whose decisions would overflow may be refused.
+    let Ok(model) = AnyModel::from_bytes(&bytes) else { return };
     let sets = Sets::singles(x.rows());
     let rows = Rows { x, sets: model.decides_sets().then_some(&sets), tasks: None };
     if let Ok(decisions) = model.decide(&rows, &Context::single()) {
@@ -80,7 +82,7 @@ fn answers(model: AnyModel, x: &Matrix<'_>, what: &str) {
 #[test]
 fn forged_machines_of_sets_centers_of_inductions_and_fronts_gave_answers_that_are_not_finite() {
     let data = generate::two_gaussians(60, 1, 3, 1.0);
-    let sets = MultiSample { n_samples_per_decision: 2, ..MultiSample::default() }.fit(&data).unwrap();
+    let sets = MultiSample { method: Method::Direct, tune: false, n_samples_per_decision: 2, ..MultiSample::default() }.fit(&data).unwrap();
     let induction = FeatureInduction { max_induced: 3, ..FeatureInduction::default() }.fit(&data).unwrap();
     let front = ParetoSvc { n_points: 4, ..ParetoSvc::default() }.fit(&data).unwrap();
     for value in [1e308, -1e308, 1e200, f64::NEG_INFINITY, f64::INFINITY, f64::NAN, 5e-324] {

@@ -70,7 +70,7 @@ fn a_range_file_cut_at_a_line_end_is_refused() {
     let file = RangeFile { target: None, low: -1.0, high: 1.0, features: vec![(0, 0.5, 3.0), (1, -1.0, 1.0), (3, 0.0, 12.0)] };
     file.write(&path).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    assert!(text.starts_with("x\n-1 1\n1 0.5 3"), "{text}");
+    assert!(text.starts_with("x\n-1 1 \n1 0.5 3\n"), "{text}");
     assert_eq!(RangeFile::read(&path).unwrap(), file);
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
     for &end in &ends[2..ends.len() - 1] {

@@ -123,7 +123,10 @@ fn every_learner_gives_finite_numbers_or_an_error() {
             ("boosted", fault(&BoostedSvc { c, solver, ..BoostedSvc::default() }, &classes, patient)),
             ("induction", fault(&FeatureInduction { c, max_induced: 3, ..FeatureInduction::default() }, &classes, patient)),
             ("selection", fault(&MultiTaskSelection { c: Some(c), rho: Some(0.01), ..MultiTaskSelection::default() }, &classes, patient)),
-            ("selection of numbers", fault(&MultiTaskSelection { c: Some(c), rho: Some(0.01), ..MultiTaskSelection::default() }, &reals, patient)),
+            (
+                "selection of numbers",
+                fault(&MultiTaskSelection { c: Some(c), rho: Some(0.01), ..MultiTaskSelection::default() }, &reals, patient),
+            ),
             ("sets", fault(&MultiSample { c, kernel: kernel.clone(), solver, ..MultiSample::default() }, &classes, patient)),
             ("pareto", fault(&ParetoSvc { kernel, n_points: 5, ..ParetoSvc::default() }, &classes, patient)),
         ];

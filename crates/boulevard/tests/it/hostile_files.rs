@@ -89,3 +89,25 @@ fn parquet() {
         let _ = Dataset::read_from(bytes, "file", &ReadOptions { format, ..Default::default() });
     });
 }
+
+/// A header of a hundred bytes that names millions of columns, or none: refused at once.
+#[test]
+fn numpy_headers_without_data_cost_nothing() {
+    for shape in ["(2, 2097152)", "(5, 0)", "(0, 2097152)", "(99999999999, 3)", "(1, 2)"] {
+        let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+        while !(header.len() + 11).is_multiple_of(64) {
+            header.push(' ');
+        }
+        header.push('\n');
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.bytes());
+        bytes.extend([0; 11]);
+        for target in [boulevard::data::io::TargetKind::Auto, boulevard::data::io::TargetKind::None] {
+            let start = std::time::Instant::now();
+            let options = ReadOptions { format: Some(Format::Npy), target, ..Default::default() };
+            assert!(Dataset::read_from(&bytes[..], "a.npy", &options).is_err(), "{shape}");
+            assert!(start.elapsed().as_secs_f64() < 1.0, "{shape}");
+        }
+    }
+}

@@ -99,7 +99,11 @@ impl Curve {
 
     pub fn page(&self, name: &str) -> String {
         let mut page = html::Page::new(&format!("Error against samples per decision: {name}"));
-        page.classed("lead", &self.answer()).pictures([self.picture()]).table(&self.table()).lines(&story::command_line());
+        page.classed("lead", &self.answer())
+            .section("The curve")
+            .pictures([self.picture()])
+            .table(&self.table())
+            .lines(&story::command_line());
         page.finish()
     }
 }

@@ -35,11 +35,11 @@ pub fn page(judged: &[Judged], tests: &[Comparison], curve: Option<&Curve>, data
     };
     page.classed("lead", &sentence);
     if rows.len() > 1 {
-        page.pictures([gallery::comparison(&rows, share, &sentence)]);
+        page.section("The methods").pictures([gallery::comparison(&rows, share, &sentence)]);
     }
     page.list(&tests.iter().map(|one| verdict(judged, one.first, one.second, &one.test)).collect::<Vec<_>>());
     if let Some(curve) = curve {
-        page.pictures([curve.picture()]);
+        page.section("Samples per decision").pictures([curve.picture()]);
     }
     for one in judged {
         page.section(&format!("What {} said", one.name));

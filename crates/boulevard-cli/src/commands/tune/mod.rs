@@ -133,7 +133,7 @@ fn report(path: &Path, search: Picture, fitted: &AnyModel, work: &Work, data: &D
     let mut page = Page::new(&format!("The best {} on {name}", args.method.text()));
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    page.text(&format!("{name}: {}. Searched by {} folds.", data::in_words(data), args.folds)).pictures([search]);
+    page.text(&format!("{name}: {}. Searched by {} folds.", data::in_words(data), args.folds)).section("The search").pictures([search]);
     let folds = story::judge(work, data, fitted.report().seconds, args.learner.seed + 1, &context);
     story::tell(&mut page, fitted, &folds, data, &story::command_line(), &context)?;
     watcher.finish();

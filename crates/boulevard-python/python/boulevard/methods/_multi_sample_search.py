@@ -100,7 +100,7 @@ def tune_sets(
         "seed": seed_of(random_state),
     }
     data = Data(work._table(table), classes, class_names(work.classes_), groups=codes)
-    limits = Limits(count_threads(n_jobs), max_time, work.memory_limit)
+    limits = Limits(count_threads(n_jobs), max_time, work.memory_limit, work.device)
     columns: dict[str, list[Any]] = {name: [] for name in ("C", "gamma", "error", "deviation", "method")}
     for method in methods:
         learner = {**work._learner(class_weight), "method": method, "kernel": work._kernel(), "solver": work._solver()}

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -141,7 +141,7 @@ class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
         given = sample_weight if own else [sample_weight]
         rows = {table: len(target) for table, target in tasks.targets}
         weights = [read_weights(weight, np.empty((rows[table], 0))) for table, weight in enumerate(given)]
-        return tasks._replace(weights=weights)
+        return tasks._replace(weights=cast(Any, weights))
 
     def _read_targets(self, X: Any, y: Any) -> Tasks:
         if is_tasks(X):
@@ -263,7 +263,7 @@ class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
             The columns that ``get_support`` marks.
         """
         if is_tasks(X):
-            return [super(SelectingEstimator, self).transform(x) for x in X]
+            return [super(SelectingEstimator, self).transform(x) for x in cast(Any, X)]
         return super().transform(X)
 
     @property

@@ -24,7 +24,7 @@ def _prepare(estimator: _Estimator, X: Any, y: Any) -> tuple[str, Tasks, Limits]
     estimator._check_parameters()
     tasks = estimator._read_tasks(X, y)._replace(features=estimator._feature_names())
     listener = estimator._listener((None, None))
-    limits = Limits(count_threads(estimator.n_jobs), estimator.max_time, estimator.memory_limit, listener)
+    limits = Limits(count_threads(estimator.n_jobs), estimator.max_time, estimator.memory_limit, progress=listener)
     return json.dumps(estimator._learner()), tasks, limits
 
 

@@ -17,7 +17,7 @@ from .._cache import megabytes
 from .._classes import ProbabilityMixin, read_weights
 from .._docs import document
 from .._files import loads
-from .._limits import SHARED_LIMITS, plain, seed_of
+from .._limits import DEVICE_LIMITS, SHARED_LIMITS, plain, seed_of
 from .._request import Data
 from .._typing import ClassWeight, Floats, Parts, RandomState, TableLike
 from ..svm._kernel_machine import steps_of
@@ -101,6 +101,7 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
         Megabytes for distances; tables that need more compute kernel rows anew.
     max_iter : int, default=-1
         Steps of the solver per round at most; -1 means no limit.
+    {device}
     {shared}
 
     Attributes
@@ -176,6 +177,7 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
         **SHARED_LIMITS,
+        **DEVICE_LIMITS,
     }
 
     def __init__(
@@ -210,6 +212,7 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
         verbose: int = 0,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.C = C
@@ -241,6 +244,7 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
         self.verbose = verbose
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:

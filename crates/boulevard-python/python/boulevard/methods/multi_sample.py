@@ -95,6 +95,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         Whether to fit a direct machine's probabilities with the model, which costs five more fits; otherwise that happens when
         ``predict_proba`` is first called.
     {solver}
+    {device}
     {shared}
 
     Attributes
@@ -143,6 +144,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     """
 
     _kind = "multi_sample"
+    _takes_any_layout = True
     _parameter_constraints = {
         **C_LIMITS,
         **MACHINE_LIMITS,
@@ -189,6 +191,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         verbose: int = 0,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.n_samples_per_decision = n_samples_per_decision
@@ -216,6 +219,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self.verbose = verbose
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     # ------------------------------------------------------------ fitting

@@ -1,5 +1,7 @@
 """Multi-task feature and kernel selection by maximum entropy discrimination (Jebara 2004)."""
 
+# long: two estimators whose parameters are documented one by one.
+
 from collections.abc import Sequence
 from typing import Any, Literal
 

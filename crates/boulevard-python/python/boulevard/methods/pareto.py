@@ -85,6 +85,7 @@ class ParetoSVC(KernelClassifier):
         Steps of the solver per point at most; -1 means 200 per row and 100 000.
     calibrate : bool, default=False
         Whether to fit probabilities with the model. Otherwise that happens when ``predict_proba`` is first called.
+    {device}
     {shared}
 
     Attributes
@@ -179,6 +180,7 @@ class ParetoSVC(KernelClassifier):
         verbose: int = 0,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
@@ -205,6 +207,7 @@ class ParetoSVC(KernelClassifier):
         self.verbose = verbose
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     @fitting

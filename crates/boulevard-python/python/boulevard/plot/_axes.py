@@ -48,7 +48,8 @@ def named_places(sizes: Any, most: int) -> list[int]:
     count = len(sizes)
     if count <= most:
         return list(range(count))
-    room, chosen = count / most, []
+    room = count / most
+    chosen: list[int] = []
     for place in sorted(range(count), key=lambda i: -sizes[i]):
         if sizes[place] > 0 and all(abs(place - other) >= room for other in chosen):
             chosen.append(place)

@@ -169,7 +169,7 @@ class BoostingDisplay:
         for name, values in self.series.items():
             ax.plot(np.arange(first, first + len(values)), values, marker=".", label=short(name))
         ax.set(xlabel="round", ylabel="weight of the missed rows" if self.what == "errors" else "weight of the heaviest rows")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         handles, names = ax.get_legend_handles_labels()
         # A legend of all of very many lines would hide them.
         more = f" (first {_MOST_LINES} of {len(names)})" if len(names) > _MOST_LINES else ""
@@ -178,7 +178,7 @@ class BoostingDisplay:
             handles.append(ax.axhline(0.5, color="0.6", linestyle="--", linewidth=1))
             names.append("chance")
         # Many names stand beside the picture, which the layout then makes room for.
-        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if lines > 10 else {}
+        beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if lines > 10 else {}
         ax.legend(handles, names, title=self.of + more, fontsize="small", **beside)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,5 +1,6 @@
 """Pictures of feature induction: the error over the number of features, and the rules."""
 
+import textwrap
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
 from .._typing import TableLike
-from ._axes import axes
+from ._axes import axes, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,36 +174,23 @@ class RulesDisplay:
         display : RulesDisplay
             With ``ax_`` and ``bars_``.
         """
-        ax = _tall(len(self.rules)) if ax is None else axes(ax)
+        lines = [_lines(rule["text"]) for rule in self.rules]
+        ax = sized_axes(ax, 9, max(3.0, 1.2 + sum(0.16 * len(text) + 0.14 for text in lines)))
         places = np.arange(len(self.rules))[::-1]
         adds = [rule["adds"] for rule in self.rules]
         colors = ["C0" if value > 0 else "C1" for value in adds]
         self.bars_ = ax.barh(places, adds, color=colors, **kwargs)
-        # Conditions one below the other: a line of several would leave no room for the bars.
-        ax.set_yticks(places, [_lines(rule["text"]) for rule in self.rules], fontsize="small")
+        # Long texts go over several lines: one line would leave no room for the bars.
+        ax.set_yticks(places, ["\n".join(text) for text in lines], fontsize="small")
         ax.axvline(0, color="0.3", linewidth=0.8)
         ax.set_xlabel("added to the decision where the rule holds")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-def _lines(text: str, most: int = 36) -> str:
-    """A rule's text in lines of few characters."""
-    lines: list[str] = []
-    for condition in text.split(" AND "):
-        words = condition if len(condition) <= most else condition[: most - 1] + "\u2026"
-        if lines and len(lines[-1]) + len(words) + 5 <= most:
-            lines[-1] += " AND " + words
-        else:
-            lines += [words] if not lines else ["AND " + words]
-    return "\n".join(lines)
-
-
-def _tall(bars: int) -> Any:
-    """New axes with room for this many texts."""
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(8, max(3.0, 0.55 * bars + 1)), layout="constrained")[1]
+def _lines(text: str, most: int = 40) -> list[str]:
+    """A rule's text in lines of few characters; words stay whole."""
+    return textwrap.wrap(text, most, break_long_words=False, break_on_hyphens=False)
 
 
 @document
@@ -263,6 +251,7 @@ class RulesPathDisplay:
             With ``ax_`` and ``line_``.
         """
         ax, path = axes(ax), self.path
+        self.line_: Any
         (self.line_,) = ax.plot(path.n_rules, 100 * path.error, marker="o", markersize=3, label="held out", **kwargs)
         low, high = path.error - path.uncertainty, path.error + path.uncertainty
         ax.fill_between(path.n_rules, 100 * low, 100 * high, alpha=0.2, linewidth=0, label="standard error of the difference")

@@ -160,8 +160,10 @@ class SequentialDisplay:
             ax.plot(samples, self.posteriors[:, place], marker="o", label=short(label))
         ax.axhline(self.confidence, color="0.5", linestyle="--", linewidth=1, label=f"decided at {self.confidence:g}")
         ax.set(xlabel="samples", ylabel="posterior", ylim=(-0.02, 1.02))
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "x-small"} if len(self.classes) > 8 else {}
+        ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+        beside: dict[str, Any] = (
+            {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "x-small"} if len(self.classes) > 8 else {}
+        )
         ax.legend(title="class", **beside)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -14,7 +14,7 @@ from .._base import NativeEstimator
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
-from .._limits import SHARED_LIMITS
+from .._limits import DEVICE_LIMITS, SHARED_LIMITS
 from .._request import Data
 from .._typing import Floats, Parts, Table
 from ..exceptions import ParameterError, TooLargeError
@@ -33,6 +33,7 @@ MACHINE_LIMITS: dict[str, list[Any]] = {
     "cache_size": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, -1, None, closed="left")],
     **SHARED_LIMITS,
+    **DEVICE_LIMITS,
 }
 C_LIMITS = {"C": [Interval(Real, 0.0, None, closed="right")]}
 NU_LIMITS = {"nu": [Interval(Real, 0.0, 1.0, closed="right")]}
@@ -49,6 +50,9 @@ def steps_of(limit: int | None) -> int:
 
 class KernelEstimator(NativeEstimator):
     """One kernel machine, or several over the same rows, with the attributes of scikit-learn's."""
+
+    #: Whether a model of dense rows judges sparse ones; scikit-learn's machines refuse them.
+    _takes_any_layout = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -128,7 +132,7 @@ class KernelEstimator(NativeEstimator):
             return K
         if self.kernel == "precomputed" and not sp.issparse(X) and np.ndim(X) == 2:
             self._check_width(np.shape(X)[1], np.shape(X)[1])
-        if sp.issparse(X) and not self._sparse:
+        if sp.issparse(X) and not self._sparse and not self._takes_any_layout:
             raise ValueError(
                 f"cannot use sparse input in {type(self).__name__!r} trained on dense data: fit it on sparse data, or pass X.toarray()"
             )

@@ -214,6 +214,7 @@ class SVC(KernelClassifier):
     {solver}
     {classifier}
     {probability}
+    {device}
     {shared}
 
     Attributes
@@ -263,6 +264,7 @@ class SVC(KernelClassifier):
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.C = C
@@ -283,6 +285,7 @@ class SVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def _penalty(self) -> Parts:
@@ -312,6 +315,7 @@ class NuSVC(KernelClassifier):
     {solver}
     {classifier}
     {probability}
+    {device}
     {shared}
 
     Attributes
@@ -358,6 +362,7 @@ class NuSVC(KernelClassifier):
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.nu = nu
@@ -378,6 +383,7 @@ class NuSVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def _penalty(self) -> Parts:

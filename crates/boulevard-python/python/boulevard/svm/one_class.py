@@ -30,6 +30,7 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     {solver}
     nu : float, default=0.5
         A bound on the share of training outliers, and from below on the share of support vectors.
+    {device}
     {shared}
 
     Attributes
@@ -66,6 +67,7 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
@@ -81,6 +83,7 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     @fitting

@@ -91,6 +91,7 @@ class SVR(KernelRegressor):
         The price of one unit of error outside the tube.
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
+    {device}
     {shared}
 
     Attributes
@@ -131,6 +132,7 @@ class SVR(KernelRegressor):
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
@@ -147,6 +149,7 @@ class SVR(KernelRegressor):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def _tube(self) -> Parts:
@@ -172,6 +175,7 @@ class NuSVR(KernelRegressor):
         The price of one unit of error outside the tube.
     {kernel}
     {solver}
+    {device}
     {shared}
 
     Attributes
@@ -212,6 +216,7 @@ class NuSVR(KernelRegressor):
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
+        device: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.nu = nu
@@ -228,6 +233,7 @@ class NuSVR(KernelRegressor):
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
+        self.device = device
         self.random_state = random_state
 
     def _tube(self) -> Parts:

@@ -84,8 +84,13 @@ impl Header {
             return Err("is stored column by column; save `numpy.ascontiguousarray(array)` instead".to_owned());
         }
         let shape = entry(text, "shape").ok_or_else(|| missing("shape"))?;
-        let sizes: Option<Vec<usize>> =
-            shape.trim_matches(['(', ')']).split(',').map(str::trim).filter(|size| !size.is_empty()).map(|size| size.parse().ok()).collect();
+        let sizes: Option<Vec<usize>> = shape
+            .trim_matches(['(', ')'])
+            .split(',')
+            .map(str::trim)
+            .filter(|size| !size.is_empty())
+            .map(|size| size.parse().ok())
+            .collect();
         match sizes.as_deref() {
             Some(&[rows, columns]) => Ok(Self { number, rows, columns }),
             _ => Err(format!("has the shape {shape}; a table has two dimensions, rows and columns")),
@@ -116,37 +121,43 @@ pub(super) fn read(mut source: Source<'_>, options: &ReadOptions, complaints: &m
     source.read_exact(&mut header).map_err(cut)?;
     let header = Header::parse(&String::from_utf8_lossy(&header)).map_err(|message| complaints.file(message))?;
     let Header { number, rows, columns } = header;
-    // Names are made for all columns before any row is read: a header alone must not ask for gigabytes.
+    // Names are made for all columns.
     let most = ReadOptions::default().most_features(0);
     if columns > most {
         return Err(complaints.file(format!("has {columns} columns; at most {most} can be read")));
     }
-    let names = (1..=columns).map(|column| Column { name: column.to_string(), kind: Kind::Number }).collect();
+    if rows == 0 || columns == 0 {
+        return Err(complaints.file(format!("has {rows} rows of {columns} columns: there are no data rows")));
+    }
     let options = ReadOptions { single: options.single || (number.kind, number.width) == (b'f', 4), ..options.clone() };
-    let mut table = Table::new(names, &options, false).map_err(|message| complaints.file(message))?;
     let size = columns * number.width;
-    let mut part = vec![0; size.max(1) * (PART / size.max(1)).max(1)];
+    let mut part = vec![0; size * (PART / size).max(1)];
+    // Nothing is made for the columns before the first of their bytes are there: a header alone must not cost seconds.
+    let mut table: Option<Table> = None;
     let mut done = 0;
     while done < rows {
-        let count = (part.len() / size.max(1)).min(rows - done);
+        let count = (part.len() / size).min(rows - done);
         source.read_exact(&mut part[..count * size]).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => Error::file(&path, format!("ends before its {rows} rows do")),
             _ => cut(error),
         })?;
-        for row in part[..count * size].chunks_exact(size.max(1)) {
+        let table = match &mut table {
+            Some(table) => table,
+            none => {
+                let names = (1..=columns).map(|column| Column { name: column.to_string(), kind: Kind::Number }).collect();
+                none.insert(Table::new(names, &options, false).map_err(|message| complaints.file(message))?)
+            }
+        };
+        for row in part[..count * size].chunks_exact(size) {
             done += 1;
             table.begin_row();
             let mut cells = row.chunks_exact(number.width).enumerate();
             let result = cells.try_for_each(|(column, cell)| table.number(column, Some(number.value(cell))));
             complaints.judge(done, result.and_then(|()| table.commit_row()))?;
         }
-        // A table without columns has no rows to read.
-        if size == 0 {
-            break;
-        }
     }
     if source.read(&mut [0]).map_err(cut)? != 0 {
         return Err(complaints.file(format!("goes on after its {rows} rows")));
     }
-    table.finish()
+    table.expect("there is a row").finish()
 }

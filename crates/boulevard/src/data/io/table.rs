@@ -30,7 +30,12 @@ enum Values {
     Dense(Vec<f64>),
     /// In single precision.
     Single(Vec<f32>),
-    Sparse { offsets: Vec<usize>, indices: Vec<usize>, values: Vec<f64>, implied: usize },
+    Sparse {
+        offsets: Vec<usize>,
+        indices: Vec<usize>,
+        values: Vec<f64>,
+        implied: usize,
+    },
 }
 
 /// What is known of the row that is being read. It joins the table only when the row is whole.

@@ -9,6 +9,7 @@ use crate::svm::{Fact, Model, probabilities, tolerance};
 use crate::words::{g, general, listed, percent, share};
 
 /// What it answers with, and every label's ensemble.
+// long: one line of the description after the other.
 pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
     /// Ensembles that are listed.
     const MOST: usize = 30;

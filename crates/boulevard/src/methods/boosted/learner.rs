@@ -70,7 +70,7 @@ pub enum Measure {
     /// F1, the mean over labels (for two classes over both sides).
     #[default]
     F1,
-    /// The mean of the shares of carriers and of others that are judged rightly.
+    /// The mean recall of carriers and of others.
     BalancedAccuracy,
     /// What misses and false alarms cost.
     Cost,

@@ -15,6 +15,7 @@ use crate::data::Matrix;
 use crate::error::Result;
 use crate::observe::Context;
 use crate::random::Random;
+use crate::svm::SolverSettings;
 
 /// Multiples of C that are tried.
 const PRICES: [f64; 3] = [1.0, 10.0, 100.0];
@@ -131,6 +132,8 @@ fn trials(
                     max_rounds: 1,
                     validation,
                     tune: false,
+                    // Ranks need no more digits.
+                    solver: SolverSettings { tolerance: settings.solver.tolerance.max(1e-3), ..settings.solver },
                     ..settings.clone()
                 };
                 let mut score = 0.0;

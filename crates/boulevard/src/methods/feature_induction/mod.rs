@@ -44,6 +44,7 @@ mod auto;
 mod describe;
 pub mod gamma;
 mod learner;
+mod limits;
 mod model;
 mod pictures;
 mod rounds;
@@ -60,7 +61,8 @@ mod tests;
 
 pub use auto::{Choice, Curve};
 pub use gamma::GammaRule;
-pub use learner::{Amount, Depth, FeatureInduction, Preset, RuleLimit, Sampling};
+pub use learner::{FeatureInduction, Preset};
+pub use limits::{Amount, Depth, RuleLimit, Sampling};
 pub use model::{FeatureInductionModel, Final, Induction};
 pub use rounds::{Ending, Induced, Stage};
 pub use rule_list::{RuleList, SHOWN};

@@ -190,7 +190,7 @@ impl FeatureInductionModel {
 
     /// The parameters with the hold-out's choice (that of the class with the most features) in place of `auto`.
     fn settled(&self) -> FeatureInduction {
-        use super::learner::{Amount, Depth, RuleLimit};
+        use super::limits::{Amount, Depth, RuleLimit};
         let mut plain = FeatureInduction { calibrate: false, preset: None, ..self.parameters.resolved() };
         if let Some(list) = &self.list {
             plain.max_rules = RuleLimit::Exactly(list.chosen);
@@ -303,6 +303,7 @@ impl Model for FeatureInductionModel {
 /// How the learner is checked again when a model comes from a file.
 impl FeatureInductionModel {
     /// Fails unless everything that evaluation relies on holds.
+    // long: one question after another.
     pub fn check(&self) -> Result<()> {
         self.parameters.validate()?;
         let original = self.standard.center.len();

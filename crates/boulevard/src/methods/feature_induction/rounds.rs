@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::gamma::{Edge, GammaRule, edge, row_weights, sharpness};
-use super::learner::Sampling;
+use super::limits::Sampling;
 use super::table::TrainingTable;
 use super::tree::{Output, Tree, TreeSettings, grow_in};
 use crate::data::Matrix;

@@ -19,15 +19,15 @@ use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
 use crate::svm::{argmax, content_key};
 
-/// Values of c that are tried in classification, at unit scale.
-const CS: [f64; 3] = [1.1, 1.5, 3.0];
+/// Values of c that are tried in classification, with columns of spread one half.
+const CS: [f64; 3] = [1.2, 1.5, 3.0];
 /// In regression.
-const CS_OF_NUMBERS: [f64; 3] = [1.0, 5.0, 25.0];
+const CS_OF_NUMBERS: [f64; 3] = [3.0, 15.0, 75.0];
 /// In classification by kernels.
 const CS_OF_KERNELS: [f64; 3] = [1.25, 2.0, 5.0];
 /// Where no rows can be held out.
 pub(super) const PLAIN_C: f64 = 1.5;
-const PLAIN_C_OF_NUMBERS: f64 = 5.0;
+const PLAIN_C_OF_NUMBERS: f64 = 15.0;
 /// Prior of kernels: they are few.
 const RHO_OF_KERNELS: f64 = 0.01;
 /// Sizes of sets that are tried; each must be smaller than the number of features.
@@ -36,6 +36,8 @@ const SIZES: [usize; 7] = [2, 5, 10, 20, 40, 80, 160];
 const OPEN: f64 = 0.5;
 /// The relative gap of fits that are only judged.
 const ROUGH: f64 = 1e-2;
+/// Values in a fold up to which they are solved as asked.
+const FEW_VALUES: usize = 20_000;
 const FOLDS: usize = 5;
 /// With fewer rows nothing is held out.
 const LEAST_ROWS: usize = 20;
@@ -98,9 +100,10 @@ pub(super) fn largest(sizes: &[f64], count: usize) -> Vec<usize> {
     order
 }
 
-/// The trials of one fold: held-out losses of every row, and the columns by rank for every c.
+/// The trials of one fold: held-out losses of every row times what it counts, what rows count, and the columns' sizes for every c.
 struct Fold {
     losses: Vec<Vec<f64>>,
+    weights: Vec<f64>,
     sizes: Vec<Vec<f64>>,
 }
 
@@ -136,8 +139,9 @@ impl MultiTaskSelection {
         }
     }
 
-    /// Chooses what is not given. `tasks` are at the scale of the fit.
-    pub(super) fn settle(&self, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<(SelectionChoice, StopReason)> {
+    /// Chooses what is not given. `tasks` are at the scale of the fit; folds are cut by what the rows were before, `raw`: the last bits of
+    /// a scaled value depend on how rows are arranged.
+    pub(super) fn settle(&self, raw: &TaskSet<'_>, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<(SelectionChoice, StopReason)> {
         let ln_rho = self.ln_prior_for(tasks);
         let classify = tasks.outputs.classify();
         let mut choice = SelectionChoice {
@@ -163,7 +167,7 @@ impl MultiTaskSelection {
             (None, true, Select::Kernels) => CS_OF_KERNELS.to_vec(),
             (None, false, _) => CS_OF_NUMBERS.to_vec(),
         };
-        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(tasks, self.seed, LEAST_ROWS, LEAST_OF_SIDE) } else { None };
+        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(raw, self.seed, LEAST_ROWS, LEAST_OF_SIDE) } else { None };
         let Some(folds) = folds else {
             let why = if self.c.is_some() { "as given" } else { "the plain choice: too few rows to hold some out" };
             choice.reason = format!("{prior}; c = {} ({why})", choice.c);
@@ -204,7 +208,10 @@ impl MultiTaskSelection {
         let inner = context.with_threads(1);
         let results = parallel::map(context.threads, folds.len(), |place| -> Result<Fold> {
             let (train, test) = (tasks.select(&folds[place].train), tasks.select(&folds[place].test));
-            let rough = Self { tolerance: self.tolerance.max(ROUGH), calibrate: false, ..self.clone() };
+            // Rough solutions depend on how rows are arranged; where that costs nothing, it should not decide.
+            let values = train.rows().saturating_mul(train.features()).saturating_mul(train.targets.len());
+            let tolerance = if values < FEW_VALUES { self.tolerance } else { self.tolerance.max(ROUGH) };
+            let rough = Self { tolerance, calibrate: false, ..self.clone() };
             let training = Training::new(&rough, &train, &inner)?;
             let (mut losses, mut ranks) = (Vec::new(), Vec::new());
             let mut last: Option<Vec<Certificate>> = None;
@@ -232,7 +239,7 @@ impl MultiTaskSelection {
                 }
                 ranks.push(size);
             }
-            Ok(Fold { losses, sizes: ranks })
+            Ok(Fold { losses, weights: row_weights(&test), sizes: ranks })
         });
         results.into_iter().collect()
     }
@@ -251,11 +258,15 @@ impl MultiTaskSelection {
     ) {
         let pooled: Vec<Vec<f64>> =
             (0..folds[0].losses.len()).map(|trial| folds.iter().flat_map(|fold| fold.losses[trial].iter().copied()).collect()).collect();
-        let total = total_weight(tasks);
+        let weights: Vec<f64> = folds.iter().flat_map(|fold| fold.weights.iter().copied()).collect();
+        let total: f64 = weights.iter().sum();
         let errors: Vec<f64> = pooled.iter().map(|losses| losses.iter().sum::<f64>() / total).collect();
         let best = errors.iter().enumerate().fold(0, |best, (i, e)| if *e < errors[best] - 1e-12 { i } else { best });
-        let uncertainty =
-            |i: usize| pooled[i].iter().zip(&pooled[best]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / total;
+        // A row that counts twice is two rows with the same difference.
+        let uncertainty = |i: usize| {
+            let squares = pooled[i].iter().zip(&pooled[best]).zip(&weights).map(|((a, b), weight)| (a - b) * (a - b) / weight);
+            squares.sum::<f64>().sqrt() / total
+        };
         let per = 1 + 2 * sizes.len();
         for i in 0..errors.len() {
             let set = (i % per).checked_sub(1);
@@ -295,11 +306,16 @@ impl MultiTaskSelection {
     }
 }
 
-fn total_weight(tasks: &TaskSet<'_>) -> f64 {
+/// What rows count, in the order of their losses.
+fn row_weights(tasks: &TaskSet<'_>) -> Vec<f64> {
     if matches!(&tasks.outputs, Outputs::Classes(names) if names.len() > 2) {
-        return (0..tasks.tables[0].rows()).map(|row| tasks.weight(0, row)).sum();
+        return (0..tasks.tables[0].rows()).map(|row| tasks.weight(0, row)).collect();
     }
-    tasks.targets.iter().map(|target| (0..target.y.len()).map(|row| tasks.weight(target.table, row)).sum::<f64>()).sum()
+    let mut weights = Vec::new();
+    for target in &tasks.targets {
+        weights.extend((0..target.y.len()).map(|row| tasks.weight(target.table, row)));
+    }
+    weights
 }
 
 /// The weighted loss of every row (of every task): wrong or not, or the squared error.
@@ -336,15 +352,17 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
         let mut keys: Vec<(Vec<bool>, u64, u64, usize)> = (0..table.rows())
             .map(|row| {
                 let pattern = of_table.iter().filter(|_| classify).map(|&m| tasks.targets[m].y[row] > 0.0).collect();
-                let number = of_table.iter().filter(|_| !classify).fold(0u64, |key, &m| key.rotate_left(7) ^ tasks.targets[m].y[row].to_bits());
+                let number =
+                    of_table.iter().filter(|_| !classify).fold(0u64, |key, &m| key.rotate_left(7) ^ tasks.targets[m].y[row].to_bits());
                 (pattern, content_key(table, row, seed), number, row)
             })
             .collect();
         keys.sort_unstable();
-        let groups: Vec<&[(Vec<bool>, u64, u64, usize)]> =
-            keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
+        let groups: Vec<_> = keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
         // Every side of every task must be left in every fold's rest.
-        let few = |m: &usize| [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side);
+        let few = |m: &usize| {
+            [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side)
+        };
         if groups.len() < least.max(FOLDS) || (classify && of_table.iter().any(few)) {
             return None;
         }
@@ -356,5 +374,11 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
             split.train.push(train);
         }
     }
-    Some(splits)
+    // Labels that go together may share a fold: every task must still have both sides to learn from.
+    let both = |split: &TaskSplit, target: &super::problem::tasks::TaskTarget| {
+        let side = |side: bool| split.train[target.table].iter().any(|&row| (target.y[row] > 0.0) == side);
+        side(true) && side(false)
+    };
+    let sound = !classify || least_of_side == 0 || splits.iter().all(|split| tasks.targets.iter().all(|target| both(split, target)));
+    sound.then_some(splits)
 }

@@ -185,8 +185,8 @@ impl MultiTaskSelection {
     fn fit_scaled(&self, tasks: &TaskSet<'_>, start: Instant, context: &Context<'_>) -> Result<MultiTaskSelectionModel> {
         let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select)?) } else { None };
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
-        let tasks = scaled.as_ref().unwrap_or(tasks);
-        let (mut choice, stop) = self.settle(tasks, context)?;
+        let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
+        let (mut choice, stop) = self.settle(raw, tasks, context)?;
         // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.
         let small = tasks.rows().saturating_mul(tasks.features()).saturating_mul(tasks.targets.len()) < SMALL;
         let tolerance = if small && self.standardizes() { self.tolerance.min(TIGHT) } else { self.tolerance };
@@ -251,9 +251,9 @@ impl MultiTaskSelection {
         let tasks = reduced.as_ref().unwrap_or(tasks);
         let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select)?) } else { None };
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
-        let tasks = scaled.as_ref().unwrap_or(tasks);
+        let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
         // The whole path has one c: the one that the fit itself would choose.
-        let c = self.c.map_or_else(|| self.settle(tasks, context).map(|(choice, _)| choice.c), Ok)?;
+        let c = self.c.map_or_else(|| self.settle(raw, tasks, context).map(|(choice, _)| choice.c), Ok)?;
         let settled = Self { c: Some(c), ..self.clone() };
         let training = Training::new(&settled, tasks, context)?;
         let mut models: Vec<Option<MultiTaskSelectionModel>> = vec![None; ln_rhos.len()];

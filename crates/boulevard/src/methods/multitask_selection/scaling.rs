@@ -1,4 +1,4 @@
-//! Columns and targets brought to unit scale before the fit, and the model brought back afterwards.
+//! Columns and targets brought to a common scale before the fit, and the model brought back afterwards.
 //!
 //! The prior of the weights and the margin have scale 1, so a factor on the inputs or the target is not absorbed by `c`: what is chosen
 //! automatically is chosen for standardized data. Models hold weights for the data as they came.
@@ -8,6 +8,10 @@ use super::model::MultiTaskSelectionModel;
 use super::problem::tasks::TaskSet;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
+
+/// The spread that columns get in classification. The penalty's scale is 1 whatever the data's; on six sets (three drawn, splice, german and
+/// image of the IDA collection) one half erred less than one on four and no spread was best on all.
+const SPREAD_OF_CLASSES: f64 = 0.5;
 
 /// Mean and spread of every column (over all tables) and of every target.
 pub(super) struct Scaling {
@@ -40,6 +44,7 @@ impl Scaling {
                 }
             }
         }
+        let unit = if tasks.outputs.classify() { SPREAD_OF_CLASSES } else { 1.0 };
         let mut center = Vec::with_capacity(columns);
         let mut spread = Vec::with_capacity(columns);
         for j in 0..columns {
@@ -47,7 +52,7 @@ impl Scaling {
             let variance = squares[j] / total - mean * mean;
             let constant = variance <= 1e-24 * (squares[j] / total).max(f64::MIN_POSITIVE);
             center.push(first[j] + mean);
-            spread.push(if constant { 1.0 } else { variance.sqrt() });
+            spread.push(if constant { 1.0 } else { variance.sqrt() / unit });
             if !(center[j].is_finite() && spread[j].is_finite()) {
                 return Err(Error::data(format!("column {j} spans too wide a range to be standardized")));
             }

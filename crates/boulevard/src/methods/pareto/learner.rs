@@ -365,8 +365,10 @@ impl ParetoSvc {
         let repeats = self.holdout_repeats - 1;
         let all = AllPoints { context: *context, done: AtomicU64::new(0), total: (machines * repeats * coarse.n_points) as u64 };
         let inner = Context { observer: context.observer.map(|_| &all as &dyn Observer), ..context.with_threads(1) };
+        // Every front has its own matrix and factor: where memory is limited they come one after the other.
+        let threads = if context.memory.is_some() { 1 } else { context.threads };
         let mut fronts = Vec::new();
-        for measured in parallel::map(context.threads, repeats, |repeat| coarse.measure(data, kernel, 1 + repeat, least, &inner)) {
+        for measured in parallel::map(threads, repeats, |repeat| coarse.measure(data, kernel, 1 + repeat, least, &inner)) {
             let Measured { report: other, front, .. } = measured?;
             report.iterations += other.iterations;
             report.stop = report.stop.worst(other.stop);

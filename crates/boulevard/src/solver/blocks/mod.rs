@@ -11,8 +11,10 @@
 //! problem of [`super::DualProblem`]; for kernels that are not positive semi-definite a set's solution may run to corners that the others
 //! undo, and pair steps stay in charge.
 //!
-//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory, [`shards`] on many machines.
+//! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory, [`CardBlocks`] on a graphics card, [`shards`] on
+//! many machines.
 
+mod card;
 mod cpu;
 mod engine;
 mod finish;
@@ -26,6 +28,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+pub(super) use card::{CardBlocks, Choice, choose as choose_card};
 pub(super) use cpu::CpuBlocks;
 pub(super) use finish::Verdict;
 pub(super) use run::Plan;

@@ -8,7 +8,8 @@
 use std::ops::ControlFlow;
 
 use super::super::auto::{Choice, Curve, DEPTHS, SHARE, best_of, held_out_parts, standardized};
-use super::super::learner::{Amount, Depth, FeatureInduction, RuleLimit};
+use super::super::learner::FeatureInduction;
+use super::super::limits::{Amount, Depth, RuleLimit};
 use super::super::rounds::{Induced, Plan, Stage, run};
 use super::super::table::TrainingTable;
 use super::super::tree::{MOST_DEPTH, TreeSettings};
@@ -49,6 +50,7 @@ struct Trees {
 }
 
 /// Judges lists of 0, 1, 2, ... rules.
+// long: trees, what whole trees reach, and the lists, all over the same parts.
 pub(super) fn hold_out(
     settings: &FeatureInduction,
     table: &TrainingTable,
@@ -209,10 +211,9 @@ fn wrong_rows(values: &[&[f64]], table: &TrainingTable, test: &[usize], outputs:
 fn pick(wrong: &[Vec<f64>], held: f64, automatic: bool, choice: &Choice) -> RuleList {
     let errors: Vec<f64> = wrong.iter().map(|rows| rows.iter().sum::<f64>() / held).collect();
     let best = errors.iter().enumerate().fold(0, |best, (count, error)| if *error < errors[best] - 1e-12 { count } else { best });
-    let uncertainties: Vec<f64> = wrong
-        .iter()
-        .map(|rows| rows.iter().zip(&wrong[best]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / held)
-        .collect();
+    // Differences of indicators: their squares are themselves, times what the row counts.
+    let uncertainties: Vec<f64> =
+        wrong.iter().map(|rows| rows.iter().zip(&wrong[best]).map(|(a, b)| (a - b).abs()).sum::<f64>().sqrt() / held).collect();
     let near = |count: &usize| errors[*count] - errors[best] <= uncertainties[*count] + 1e-12;
     let chosen = if automatic { (0..=best).find(near).unwrap_or(best) } else { best };
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);
@@ -226,8 +227,12 @@ fn pick(wrong: &[Vec<f64>], held: f64, automatic: bool, choice: &Choice) -> Rule
             rules(best),
             percent(uncertainties[chosen])
         ),
-        (true, true) => format!("{}: the lowest held-out error, {}, which no shorter list comes near", rules(chosen), percent(errors[chosen])),
-        (false, _) => format!("{}: the lowest held-out error, {}, with at most {}", rules(chosen), percent(errors[chosen]), errors.len() - 1),
+        (true, true) => {
+            format!("{}: the lowest held-out error, {}, which no shorter list comes near", rules(chosen), percent(errors[chosen]))
+        }
+        (false, _) => {
+            format!("{}: the lowest held-out error, {}, with at most {}", rules(chosen), percent(errors[chosen]), errors.len() - 1)
+        }
     };
     if chosen > 0 {
         reason += &format!("; the linear machine alone has {}", percent(errors[0]));

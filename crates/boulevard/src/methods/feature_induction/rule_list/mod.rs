@@ -19,7 +19,8 @@ use self::path::{Settings, stepwise};
 pub(super) use self::pool::Bounds;
 use self::pool::candidates;
 use super::auto::Choice;
-use super::learner::{Amount, Depth, FeatureInduction, RuleLimit};
+use super::learner::FeatureInduction;
+use super::limits::{Amount, Depth, RuleLimit};
 use super::model::Induction;
 use super::rounds::{Ending, Induced, Plan, run};
 use super::table::TrainingTable;
@@ -74,9 +75,7 @@ impl FeatureInduction {
         match self.max_rules {
             RuleLimit::Unlimited => false,
             RuleLimit::AtMost(_) | RuleLimit::Exactly(_) => true,
-            RuleLimit::Auto => {
-                self.preset.is_none() && self.n_induced == Amount::Auto && self.kernel == crate::kernel::Kernel::Linear
-            }
+            RuleLimit::Auto => self.preset.is_none() && self.n_induced == Amount::Auto && self.kernel == crate::kernel::Kernel::Linear,
         }
     }
 
@@ -215,7 +214,10 @@ fn decide(settings: &FeatureInduction, table: &TrainingTable, held: &Held) -> (u
         (_, RuleLimit::Exactly(count)) => (count, plain(count, format!("{count} rules were asked for")), None),
         (Held::Stopped, _) => (0, plain(0, "stopped before held-out rows had been judged".into()), None),
         (Held::TooFew, RuleLimit::AtMost(count)) => {
-            let reason = format!("{} rows are too few, or a class has too few different ones, to hold some out: all rules that were asked for", table.rows());
+            let reason = format!(
+                "{} rows are too few, or a class has too few different ones, to hold some out: all rules that were asked for",
+                table.rows()
+            );
             (count, plain(count, reason), None)
         }
         (Held::TooFew, _) => {

@@ -183,8 +183,7 @@ fn most_promising(
         .iter()
         .flatten()
         .map(|side| {
-            let pull: Vec<f64> =
-                side.slacks.iter().zip(&side.signs).zip(&table.counts).map(|((h, y), s)| s * y * (-h).max(0.0)).collect();
+            let pull: Vec<f64> = side.slacks.iter().zip(&side.signs).zip(&table.counts).map(|((h, y), s)| s * y * (-h).max(0.0)).collect();
             let sum = pull.iter().sum();
             (pull, sum)
         })

@@ -129,7 +129,9 @@ pub(super) fn candidates(
         }
     }
     // The simplest first: what comes later and holds for the same rows is left out.
-    found.sort_by_key(|(bounds, _)| bounds.values().map(|(low, high)| usize::from(low.is_some()) + usize::from(high.is_some())).sum::<usize>());
+    found.sort_by_key(|(bounds, _)| {
+        bounds.values().map(|(low, high)| usize::from(low.is_some()) + usize::from(high.is_some())).sum::<usize>()
+    });
     let words = table.rows().div_ceil(64);
     let mut known: HashMap<Vec<u64>, ()> = HashMap::new();
     let mut pool = Vec::new();
@@ -143,7 +145,7 @@ pub(super) fn candidates(
         }
         candidate.share = weight / total;
         let mut others: Vec<u64> = candidate.rows.iter().map(|word| !word).collect();
-        if table.rows() % 64 != 0 {
+        if !table.rows().is_multiple_of(64) {
             others[words - 1] &= (1 << (table.rows() % 64)) - 1;
         }
         if !known.contains_key(&candidate.rows) && !known.contains_key(&others) {

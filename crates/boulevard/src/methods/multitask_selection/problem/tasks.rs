@@ -257,9 +257,10 @@ impl<'a> TaskSet<'a> {
                 .collect(),
             outputs: self.outputs.clone(),
             feature_names: self.feature_names.clone(),
-            weights: self.weights.as_ref().map(|all| {
-                all.iter().zip(rows).map(|(weights, rows)| rows.iter().map(|&row| weights[row]).collect()).collect()
-            }),
+            weights: self
+                .weights
+                .as_ref()
+                .map(|all| all.iter().zip(rows).map(|(weights, rows)| rows.iter().map(|&row| weights[row]).collect()).collect()),
         }
     }
 

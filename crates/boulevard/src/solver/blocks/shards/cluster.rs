@@ -318,7 +318,7 @@ impl<'a> Cluster<'a> {
                 }
             }
             if self.hopeless {
-                return Err(lost(&self.alive));
+                return Err(self.lost());
             }
             if self.alive[shard] && !matches!(request, Request::Open { .. }) {
                 self.insist(shard, &open)?;
@@ -409,6 +409,12 @@ impl<'a> Cluster<'a> {
         self.store.select(&ids)
     }
 
+    /// Who is gone for good.
+    pub(super) fn lost(&self) -> Error {
+        let gone: Vec<String> = (0..self.shards()).filter(|&shard| !self.alive[shard]).map(|shard| shard.to_string()).collect();
+        Error::data(format!("shards {} of {} are lost and did not come back", gone.join(", "), self.shards()))
+    }
+
     /// Whether to stop, with a word about the round.
     pub(super) fn check(&self, progress: &Progress<'_>) -> Option<crate::observe::StopReason> {
         let stage = self.stage();
@@ -418,9 +424,4 @@ impl<'a> Cluster<'a> {
 
 pub(super) fn confused() -> Error {
     Error::data("a shard answered something else than it was asked")
-}
-
-pub(super) fn lost(alive: &[bool]) -> Error {
-    let gone: Vec<String> = (0..alive.len()).filter(|&shard| !alive[shard]).map(|shard| shard.to_string()).collect();
-    Error::data(format!("shards {} of {} are lost and did not come back", gone.join(", "), alive.len()))
 }

@@ -28,13 +28,15 @@ pub(super) struct Shards<'a, 'c> {
     status: Vec<u8>,
     hint: [Extremes; 2],
     narrow: bool,
+    /// Whether gradients that matter are those of double precision: then those of shards that come back must be, too.
+    checked: bool,
 }
 
 impl<'a, 'c> Shards<'a, 'c> {
     /// `b` is the point that the gradient of [`BlockEngine::load`] belongs to.
     pub(super) fn new(cluster: &'a mut Cluster<'c>, samples: Option<&'a [u32]>, linear: &'a [f64], double: bool, b: &[f64]) -> Self {
         let (b, hint) = (b.to_vec(), [Extremes::NONE; 2]);
-        Self { cluster, samples, linear, double, kink: 0.0, b, status: Vec::new(), hint, narrow: false }
+        Self { cluster, samples, linear, double, kink: 0.0, b, status: Vec::new(), hint, narrow: false, checked: false }
     }
 
     /// Row of the whole table.
@@ -76,6 +78,7 @@ impl<'a, 'c> Shards<'a, 'c> {
 
     /// Shards that are back get their problem and compute their gradients from all coefficients; with `exactly` in double precision.
     fn welcome(&mut self, wait: bool, exactly: bool) -> Outcome<()> {
+        let exactly = exactly || self.checked;
         for shard in self.cluster.back(wait)? {
             if !self.cluster.welcome(shard)? {
                 continue;
@@ -139,7 +142,8 @@ impl BlockEngine for Shards<'_, '_> {
     fn load(&mut self, state: &Load<'_>) -> Outcome<()> {
         (self.status, self.kink, self.narrow) = (state.status.to_vec(), state.kink, false);
         let gradient = if state.gradient == self.linear { None } else { Some(state.gradient) };
-        self.all(&QUIET, |engine, shard| Ok(engine.problem(shard, gradient, false)))?;
+        // Nobody can stop what has not begun.
+        self.ask(|engine, shard| Ok(engine.problem(shard, gradient, false)))?;
         Ok(())
     }
 
@@ -147,6 +151,7 @@ impl BlockEngine for Shards<'_, '_> {
         if let Some(reason) = self.cluster.check(&want.progress) {
             return Err(Halt::Stop(reason));
         }
+        self.checked &= moved.ids.is_empty();
         let ids = self.rows(moved.ids);
         self.cluster.fetch(&ids)?;
         // Who comes back now is told of the point before this step, and hears of the step with the others.
@@ -224,6 +229,7 @@ impl BlockEngine for Shards<'_, '_> {
     }
 
     fn recheck(&mut self, support: Moved<'_>, rule: Recheck) -> Outcome<Drift> {
+        self.checked = true;
         // The steps that shards were told add up to this, up to rounding.
         self.b.fill(0.0);
         support.ids.iter().zip(support.steps).for_each(|(&id, &value)| self.b[id as usize] = value);
@@ -272,7 +278,7 @@ impl BlockEngine for Shards<'_, '_> {
         while !(0..self.cluster.shards()).all(|shard| self.cluster.is_alive(shard)) {
             if self.cluster.is_hopeless() {
                 if self.cluster.living().is_empty() {
-                    return Err(super::cluster::lost(&[false]).into());
+                    return Err(self.cluster.lost().into());
                 }
                 return Ok(false);
             }

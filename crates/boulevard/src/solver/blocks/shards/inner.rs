@@ -19,7 +19,8 @@ const INNER: usize = 1024;
 
 /// Solves a set whose rows are `x`.
 pub(super) fn solve(kernel: &Kernel, x: &Matrix<'_>, set: &Set<'_>, double: bool, context: &Context<'_>) -> Outcome<SetSolution> {
-    let source = TableKernel::new(kernel, x, context);
+    // Packing some thousand rows takes milliseconds: nobody need be asked.
+    let source = TableKernel::new(kernel, x, &context.undisturbed());
     let mut crew = Crew::new(context.threads);
     let linear = vec![0.0; set.ids.len()];
     if double {

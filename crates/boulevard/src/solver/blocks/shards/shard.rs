@@ -7,7 +7,7 @@ use super::store::{Gathered, RowStore};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
-use crate::observe::{Context, Isa, Progress};
+use crate::observe::{Context, Device, Isa, Progress};
 use crate::parallel::Crew;
 use crate::simd::Real;
 use crate::solver::blocks::engine::{Candidate, Drift, Extremes};
@@ -155,7 +155,7 @@ impl Shard {
     }
 
     fn context(&self) -> Context<'static> {
-        Context { observer: None, threads: self.threads, deadline: None, memory: None, isa: Isa::detect() }
+        Context { observer: None, threads: self.threads, deadline: None, memory: None, isa: Isa::detect(), device: Device::Cpu }
     }
 
     /// The row here that has this number in the whole table.

@@ -221,7 +221,10 @@ mod tests {
         let single = Matrix::dense_f32(vec![0.1f32; 6], 2, 3).unwrap();
         let sparse = short.to_sparse();
         let mut writer = Writer::default();
-        (writer.u8(7), writer.u32(8), writer.u64(9), writer.f64(-0.5)).3;
+        writer.u8(7);
+        writer.u32(8);
+        writer.u64(9);
+        writer.f64(-0.5);
         writer.ids(&[1, 2, 3]);
         writer.reals(&many);
         let before = writer.0.len();

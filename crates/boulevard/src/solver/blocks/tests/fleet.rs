@@ -158,7 +158,7 @@ fn a_shard_with_one_class_only_and_sets_solved_by_smaller_ones() {
     let pieces = [Piece { shard: 0, first: 0, rows: 500 }, Piece { shard: 1, first: 500, rows: 1000 }];
     let found = solve_on(&case, &pieces, &[], 1200);
     same("one class per shard", &case, &found);
-    assert!(found.report.rounds < 40, "{} rounds with sets of most of the rows", found.report.rounds);
+    assert!(found.report.rounds < 60, "{} rounds with sets of most of the rows", found.report.rounds);
 }
 
 #[test]

@@ -1,0 +1,368 @@
+// Every kernel against a plain reference, on the emulated card. Ends with the number of checks, or says what is wrong.
+
+#include "cuda.h"
+#include "kernels.inc"
+
+#include <algorithm>
+#include <random>
+
+static int checks = 0, failures = 0;
+static void check(bool good, const char *what, double found = 0, double wanted = 0) {
+    checks++;
+    if (!good && failures++ < 30) printf("wrong: %s: %.9g, not %.9g\n", what, found, wanted);
+}
+static std::mt19937_64 engine(7);
+static double normal() { return std::normal_distribution<double>()(engine); }
+static double uniform() { return std::uniform_real_distribution<double>()(engine); }
+static u32 blocks(u64 items, u32 each) { return (u32)((items + each - 1) / each); }
+using emulate::launch;
+
+template <typename T>
+struct Aligned {  // cudaMalloc aligns to 256 bytes, so does this
+    std::vector<T> store;
+    T *at;
+    size_t size;
+    explicit Aligned(size_t n, T value = T()) : store(n + 256 / sizeof(T) + 1, value), size(n) {
+        at = (T *)(((uintptr_t)store.data() + 255) & ~(uintptr_t)255);
+    }
+    T &operator[](size_t i) { return at[i]; }
+    operator T *() { return at; }
+};
+
+static double value(const Formula &f, int argument, const double *x, const double *z, u32 d) {
+    double arg = 0, nx = 0, nz = 0;
+    for (u32 k = 0; k < d; k++) {
+        double diff = x[k] - z[k];
+        arg += argument == PRODUCT ? x[k] * z[k] : argument == SQUARED ? diff * diff : fabs(diff);
+        nx += x[k] * x[k], nz += z[k] * z[k];
+    }
+    double t = f.factor * arg + f.norm_factor * (nx + nz) + f.shift;
+    switch (f.kind) {
+    case EXPONENTIAL: return exp2(fmin(t, 0));
+    case POWER: return pow(t, f.degree);
+    case TANGENT: return tanh(t);
+    case INVERSE_ROOT: return 1 / sqrt(t);
+    default: return t;
+    }
+}
+
+struct Table {
+    u32 n, d, width;
+    Aligned<double> x, norms;
+    Aligned<Half> high, low;
+    Aligned<float> norms32;
+    Table(u32 n, u32 d, u32 width)
+        : n(n), d(d), width(width), x((size_t)n * d), norms(n), high((size_t)n * width, 0xffff), low((size_t)n * width, 0xffff), norms32(n) {
+        for (size_t i = 0; i < (size_t)n * d; i++) x[i] = normal() * (1 + i % d % 3) + (double)(i % d % 5);
+        Aligned<double> partial(blocks(n, 16) * d), means(d);
+        Aligned<u64> largest(1, 0);
+        launch(blocks(n, 16), 1, 64, 0, [&] { column_sums(x, n, d, 16, partial); });
+        launch(blocks(d, 64), 1, 64, 0, [&] { column_means(partial, blocks(n, 16), n, d, means); });
+        launch(3, 1, 64, 0, [&] { center(x, (u64)n * d, d, means, largest); });
+        double most = 0, sum = 0;
+        for (size_t i = 0; i < (size_t)n * d; i++) most = fmax(most, fabs(x[i])), sum += i % d == 1 ? x[i] : 0;
+        check(__longlong_as_double(largest[0]) == most, "largest value", __longlong_as_double(largest[0]), most);
+        check(fabs(sum) < 1e-9, "centered column", sum);
+        launch(blocks(n * 32, 128), 1, 128, 0, [&] { split_rows(x, n, d, width, 16.0, high, low, norms, norms32); });
+        for (u32 r = 0; r < n; r += 7) {
+            double norm = 0;
+            for (u32 k = 0; k < d; k++) norm += x[r * d + k] * x[r * d + k];
+            check(fabs(norms[r] - norm) < 1e-12 * norm, "norm", norms[r], norm);
+            check(fabs(norms32[r] - norm) < 3e-7 * norm, "norm of halves", norms32[r], norm);
+        }
+    }
+};
+
+static void tensor(u32 n, u32 d, u32 width, u32 m, u32 splits, bool wide, Formula f, double tolerance) {
+    Table table(n, d, width);
+    u32 tile_columns = wide ? 128 : 64, tiles = blocks(m, tile_columns), padded = tiles * tile_columns;
+    Aligned<u32> ids(m);
+    Aligned<double> weights(m);
+    for (u32 k = 0; k < m; k++) ids[k] = (k * 7 + 3) % n, weights[k] = normal();
+    Aligned<Half> high((size_t)padded * width, 0xffff), low((size_t)padded * width, 0xffff);
+    Aligned<float> norms(padded, NAN), weights32(padded, NAN);
+    launch(blocks((u64)padded * width / 8, 128), 1, 128, 0,
+           [&] { gather_halves(ids, m, padded, width, table.high, table.low, table.norms32, weights, high, low, norms, weights32); });
+    Aligned<double> sums((size_t)splits * n, NAN);
+    Formula scaled = f;
+    scaled.factor /= 16.0 * 16.0;
+    if (wide) {
+        launch(blocks(n, WIDE), splits, WIDE_THREADS, 2 * sizeof(WideStage), [&] {
+            (f.kind == EXPONENTIAL ? weigh_wide_exponential : weigh_wide)(table.high, table.low, table.norms32, n, high, low, norms,
+                                                                          weights32, tiles, width, scaled, sums);
+        });
+    } else {
+        auto run = [&](auto kernel, size_t stage) {
+            launch(blocks(n, NARROW_ROWS), splits, NARROW_THREADS, 2 * stage,
+                   [&] { kernel(table.high, table.low, table.norms32, n, high, low, norms, weights32, tiles, scaled, sums); });
+        };
+        if (width == 16) run(weigh_narrow_1, sizeof(NarrowStage<1>));
+        if (width == 32) run(weigh_narrow_2, sizeof(NarrowStage<2>));
+        if (width == 48) run(weigh_narrow_3, sizeof(NarrowStage<3>));
+        if (width == 64) run(weigh_narrow_4, sizeof(NarrowStage<4>));
+        if (width == 96) run(weigh_narrow_6, sizeof(NarrowStage<6>));
+        if (width == 128) run(weigh_narrow_8, sizeof(NarrowStage<8>));
+    }
+    for (u32 r = 0; r < n; r += r % 16 == 15 ? 9 : 1) {
+        double wanted = 0, size = 0, found = 0;
+        for (u32 k = 0; k < m; k++) {
+            double v = weights[k] * value(f, PRODUCT, &table.x[r * d], &table.x[ids[k] * d], d);
+            wanted += v, size += fabs(v);
+        }
+        for (u32 s = 0; s < splits; s++) found += sums[s * n + r];
+        check(fabs(found - wanted) < tolerance * (size + 1e-3), wide ? "wide sums" : "narrow sums", found, wanted);
+    }
+}
+
+template <typename T, typename K>
+static void plain(u32 n, u32 d, u32 m, u32 splits, int argument, Formula f, K kernel, bool store, double tolerance) {
+    Table table(n, d, (d + 15) / 16 * 16);
+    Aligned<T> rows((size_t)n * d), columns((size_t)m * d), column_norms(m);
+    Aligned<u32> ids(m), row_ids(n / 2);
+    Aligned<double> weights(m), sums((size_t)splits * n, NAN);
+    Aligned<float> out((size_t)n * (m + 5), NAN);
+    for (size_t i = 0; i < (size_t)n * d; i++) rows[i] = (T)table.x[i];
+    for (u32 k = 0; k < m; k++) ids[k] = (k * 5 + 1) % n, weights[k] = normal();
+    for (u32 k = 0; k < n / 2; k++) row_ids[k] = n - 1 - 2 * k;
+    launch(blocks((u64)m * d, 128), 1, 128, 0, [&] {
+        if constexpr (sizeof(T) == 8) gather_double(ids, m, d, table.x, table.norms, columns, column_norms);
+        else gather_single(ids, m, d, table.x, table.norms, columns, column_norms);
+    });
+    u32 count = n / 2;
+    launch(blocks(count, TILE), splits, 256, 0, [&] {
+        kernel(rows, row_ids, table.norms, count, columns, column_norms, weights, m, d, f, sums, out, m + 5);
+    });
+    for (u32 r = 0; r < count; r += 5) {
+        double wanted = 0, size = 0, found = 0;
+        for (u32 k = 0; k < m; k++) {
+            double v = value(f, argument, &table.x[row_ids[r] * d], &table.x[ids[k] * d], d);
+            if (store) check(fabs(out[r * (m + 5) + k] - v) < tolerance * (1 + fabs(v)), "stored value", out[r * (m + 5) + k], v);
+            wanted += weights[k] * v, size += fabs(weights[k] * v);
+        }
+        for (u32 s = 0; s < splits && !store; s++) found += sums[s * count + r];
+        if (!store) check(fabs(found - wanted) < tolerance * (size + 1e-3), "tile sums", found, wanted);
+    }
+}
+
+// A random problem of a set; the violation that is left is computed from scratch.
+static void local_problem(u32 q, bool two, double kink, double c) {
+    const u32 threads = q <= 1024 ? 256 : 512, stride = threads * 4, d = 5;
+    Aligned<float> matrix((size_t)q * stride, NAN);
+    std::vector<double> x(q * d);
+    for (double &v : x) v = normal();
+    for (u32 i = 0; i < q; i++)
+        for (u32 j = 0; j < q; j++) {
+            double dist = 0;
+            for (u32 k = 0; k < d; k++) dist += (x[i * d + k] - x[j * d + k]) * (x[i * d + k] - x[j * d + k]);
+            matrix[(size_t)i * stride + j] = (float)exp(-0.3 * dist);
+        }
+    Aligned<double> g(q), start(q), lower(q), upper(q), out(q, NAN);
+    Aligned<u8> second(q);
+    Aligned<u64> counters(2, 0);
+    std::vector<double> linear(q);
+    for (u32 i = 0; i < q; i++) {
+        linear[i] = kink > 0 ? sin(x[i * d]) + 0.3 * normal() : (uniform() < 0.5 ? 1 : -1);
+        lower[i] = kink > 0 || linear[i] > 0 ? -c : 0;
+        upper[i] = kink > 0 || linear[i] < 0 ? c : 0;
+        second[i] = two && uniform() < 0.4;
+        start[i] = uniform() < 0.3 ? lower[i] * 0.5 : 0.0;
+    }
+    auto gradient_of = [&](double *b, u32 i) {
+        double v = linear[i];
+        for (u32 j = 0; j < q; j++) v += matrix[(size_t)i * stride + j] * b[j];
+        return v;
+    };
+    auto violation = [&](double *b) {
+        double gap = -INFINITY;
+        for (int group = 0; group < (two ? 2 : 1); group++) {
+            double least = INFINITY, most = -INFINITY;
+            for (u32 i = 0; i < q; i++)
+                if (!two || second[i] == group) {
+                    double v = gradient_of(b, i);
+                    if (b[i] < upper[i]) least = fmin(least, b[i] >= 0 ? v + kink : v - kink);
+                    if (b[i] > lower[i]) most = fmax(most, b[i] > 0 ? v + kink : v - kink);
+                }
+            gap = fmax(gap, most - least);
+        }
+        return gap;
+    };
+    auto objective = [&](double *b) {
+        double sum = 0;
+        for (u32 i = 0; i < q; i++) sum += 0.5 * b[i] * (gradient_of(b, i) + linear[i]) + kink * fabs(b[i]);
+        return sum;
+    };
+    for (u32 i = 0; i < q; i++) g[i] = gradient_of(start, i);
+    double before = violation(start), stop = 0.1;
+    auto run = [&](auto kernel, u64 most) {
+        launch(1, 1, threads, stride * 28, [&] {
+            kernel(matrix, q, stride, g, start, lower, upper, second, kink, stop, most, out, counters);
+        });
+    };
+    auto solve = [&](u64 most) {
+        if (two) threads == 256 ? run(local_two_256, most) : run(local_two_512, most);
+        else threads == 256 ? run(local_one_256, most) : run(local_one_512, most);
+    };
+    solve(100000);
+    double sums[2] = {0, 0};
+    for (u32 i = 0; i < q; i++) {
+        sums[two && second[i]] += out[i] - start[i];
+        check(out[i] >= lower[i] && out[i] <= upper[i], "bounds of a set", out[i], upper[i]);
+    }
+    check(fabs(sums[0]) < 1e-9 && fabs(sums[1]) < 1e-9, "sums of a set", sums[0], 0);
+    check(before > 2 * stop && violation(out) <= stop * 1.01, "violation of a set", violation(out), stop);
+    check(fabs(__longlong_as_double(counters[1]) - violation(out)) < 1e-3, "violation told", __longlong_as_double(counters[1]), violation(out));
+    check(objective(out) < objective(start), "objective of a set", objective(out), objective(start));
+    check(counters[0] > 10, "steps", (double)counters[0]);
+    solve(5);
+    check(counters[0] == 5, "limit of steps", (double)counters[0], 5);
+}
+
+static void selection(u32 n, u32 wanted, bool groups, double kink, bool tied) {
+    Aligned<double> g(n), sums(3 * n), kept_gradient(8);
+    Aligned<u8> status(n), all(n), exact(n, 1), values(2);
+    Aligned<u32> place(n), ids(n), kept(8), moved(2), bins(LISTS * BINS), thresholds(LISTS), totals(2 * LISTS);
+    Aligned<u64> extremes(4);
+    extremes[0] = extremes[1] = ~0ull;
+    std::vector<double> after(n);
+    for (u32 r = 0; r < n; r++) {
+        ids[r] = 2 * r + 1;
+        g[r] = tied ? (r % 2 ? 1.0 : -1.0) : normal();
+        after[r] = g[r];
+        for (int s = 0; s < 3; s++) sums[s * n + r] = tied ? 0.0 : normal(), after[r] += sums[s * n + r];
+        u8 move = (u8)(1 + engine() % 3);
+        status[r] = (u8)((groups && engine() % 2 ? move << 4 : move) | (engine() % 4) << 2);
+    }
+    Aligned<u32> place_of(2 * n + 2, 0xffffffffu);
+    for (u32 r = 0; r < n; r++) place_of[ids[r]] = r;
+    Aligned<u8> all_status(2 * n + 2);
+    moved[0] = ids[3], moved[1] = ids[n - 1], values[0] = 3, values[1] = 1;
+    launch(1, 1, 32, 0, [&] { set_status(moved, values, 2, place_of, status, all_status); });
+    check(status[3] == 3 && status[n - 1] == 1 && all_status[ids[3]] == 3, "status", status[3], 3);
+    launch(2, 1, SELECT_THREADS, 0, [&] { apply_sums(g, sums, 3, n, status, exact, kink, extremes); });
+    for (u32 k = 0; k < 8; k++) kept[k] = ids[(k * 31 + 5) % n];
+    launch(1, 1, 32, 0, [&] { mark_kept(kept, 8, place_of, status, g, kept_gradient); });
+    check(kept_gradient[2] == g[67 % n], "gradient of a kept one", kept_gradient[2], g[67 % n]);
+    double least[2] = {INFINITY, INFINITY}, most[2] = {-INFINITY, -INFINITY};
+    for (u32 r = 0; r < n; r++) {
+        check(fabs(g[r] - after[r]) < 1e-14 && !exact[r], "applied sums", g[r], after[r]);
+        Slopes s = slopes_of(status[r], g[r], kink);
+        if (s.grow) least[s.group] = fmin(least[s.group], s.up);
+        if (s.fall) most[s.group] = fmax(most[s.group], s.low);
+    }
+    for (int group = 0; group < (groups ? 2 : 1); group++) {
+        check(unordered(extremes[group]) == least[group], "least slope", unordered(extremes[group]), least[group]);
+        check(unordered(extremes[2 + group]) == most[group], "largest slope", unordered(extremes[2 + group]), most[group]);
+    }
+    u32 room = 2 * wanted, parts = blocks(n, SELECT_ROWS);
+    Aligned<u32> counts(2 * LISTS * parts);
+    Aligned<Entry> entries(LISTS * room);
+    launch(2, 1, SELECT_THREADS, 0, [&] { count_bins(g, status, n, kink, extremes, bins); });
+    launch(1, 1, 128, 0, [&] { find_bins(bins, wanted, thresholds); });
+    launch(parts, 1, SELECT_THREADS, 0, [&] { count_chosen(g, status, n, kink, extremes, thresholds, counts); });
+    launch(1, 1, 256, 0, [&] { scan_counts(counts, parts, totals); });
+    launch(parts, 1, SELECT_THREADS, 0,
+           [&] { write_chosen(g, status, ids, n, kink, extremes, thresholds, counts, totals, room, entries); });
+    for (int list = 0; list < LISTS; list++) {
+        std::vector<std::pair<double, u32>> brute, told;
+        for (u32 r = 0; r < n; r++) {
+            Slopes s = slopes_of(status[r], g[r], kink);
+            if ((status[r] & TAKEN) || s.group != (list & 1)) continue;
+            if (list < 2 && s.grow && s.up < most[s.group]) brute.push_back({s.up, ids[r]});
+            if (list >= 2 && s.fall && s.low > least[s.group]) brute.push_back({-s.low, ids[r]});
+        }
+        u32 found = std::min(totals[2 * list] + totals[2 * list + 1], room);
+        for (u32 k = 0; k < found; k++) told.push_back({entries[list * room + k].slope * (list < 2 ? 1 : -1), entries[list * room + k].id});
+        check(totals[2 * list] <= wanted, "better bins fit", totals[2 * list], wanted);
+        std::sort(brute.begin(), brute.end()), std::sort(told.begin(), told.end());
+        u32 much = std::min<u32>(wanted, (u32)brute.size());
+        check(told.size() >= much, "candidates", (double)told.size(), much);
+        // A crowded last bin may hide some of its members, and only those.
+        bool crowded = totals[2 * list] + totals[2 * list + 1] > room;
+        for (u32 k = 0; k < much && k < told.size(); k++)
+            if (!crowded || k < totals[2 * list] || tied) check(told[k] == brute[k], "candidate", told[k].first, brute[k].first);
+    }
+    launch(1, 1, 32, 0, [&] { unmark_kept(kept, 8, place_of, status); });
+    for (u32 r = 0; r < n; r++) check(!(status[r] & TAKEN), "marks", status[r]);
+}
+
+static void activity(u32 n) {
+    Aligned<double> g(n), parked(n), linear(n), sums(2 * n), to_g(n);
+    Aligned<u8> status(n), exact(n), flags(n), to_status(n), to_exact(n), exact_all(n, 7);
+    Aligned<u32> ids(n), place(n, 0xffffffffu), places(n), out(n), support(3), totals(1);
+    launch(blocks(n, 128), 1, 128, 0, [&] { count_up(ids, n); });
+    launch(blocks(n, 128), 1, 128, 0, [&] { set_places(ids, n, place); });
+    for (u32 r = 0; r < n; r++) g[r] = normal(), status[r] = (u8)(1 + r % 3), exact[r] = r % 5 == 0, linear[r] = normal(), parked[r] = 0.5;
+    launch(blocks(n, 128), 1, 128, 0, [&] { flag_unsettled(g, status, n, 0.0, -0.5, 0.5, 0, 0, 0.1, flags); });
+    for (u32 r = 0; r < n; r++) {
+        bool stays = ((status[r] & 1) && g[r] <= 0.6) || ((status[r] & 2) && g[r] >= -0.6);
+        check(flags[r] == stays, "unsettled", flags[r], stays);
+    }
+    launch(blocks(n, 128), 1, 128, 0, [&] { flag_near(g, status, n, 0.0, -0.5, 0.5, 0, 0, 0.1, 128, flags); });
+    support[0] = 9, support[1] = 11, support[2] = n - 1;
+    launch(1, 1, 32, 0, [&] { flag_ids(support, 3, place, flags); });
+    check(flags[9] && flags[11] && flags[n - 1], "support is near", flags[9], 1);
+    launch(blocks(n, 128), 1, 128, 0, [&] { unflag_exact(exact, n, flags); });
+    std::vector<u32> wanted;
+    for (u32 r = 0; r < n; r++) {
+        bool near = ((status[r] & 1) && g[r] <= -0.4) || ((status[r] & 2) && g[r] >= 0.4) || r % 128 == 0 || r == 9 || r == 11 || r == n - 1;
+        if (near && !exact[r]) wanted.push_back(r);
+    }
+    u32 parts = blocks(n, SELECT_ROWS);
+    Aligned<u32> counts(parts);
+    launch(parts, 1, SELECT_THREADS, 0, [&] { count_flags(flags, n, counts); });
+    launch(1, 1, 32, 0, [&] { scan_counts(counts, parts, totals); });
+    launch(parts, 1, SELECT_THREADS, 0, [&] { write_flags(flags, n, counts, places); });
+    check(totals[0] == wanted.size(), "flagged", totals[0], (double)wanted.size());
+    for (size_t k = 0; k < wanted.size(); k++) check(places[k] == wanted[k], "place", places[k], wanted[k]);
+    u32 m = totals[0];
+    launch(blocks(m, 128), 1, 128, 0, [&] { look_up(places, m, ids, out); });
+    launch(blocks(m, 128), 1, 128, 0, [&] { compact_state(places, m, g, status, exact, to_g, to_status, to_exact); });
+    check(out[m - 1] == places[m - 1] && to_g[m - 1] == g[places[m - 1]] && to_status[1] == status[places[1]], "compact", to_g[0], g[places[0]]);
+    // Corrections.
+    for (u32 k = 0; k < 2 * n; k++) sums[k] = normal();
+    std::vector<double> old(g.at, g.at + n);
+    Aligned<u64> largest(1);
+    launch(blocks(m, 128), 1, 128, 0, [&] { correct(places, m, out, sums, 2, linear, g, exact, largest); });
+    double most = 0;
+    for (u32 k = 0; k < m; k++) {
+        double right = sums[k] + sums[m + k] + linear[places[k]];
+        check(fabs(g[places[k]] - right) < 1e-15 && exact[places[k]] == 1, "corrected", g[places[k]], right);
+        most = fmax(most, fabs(right - old[places[k]]));
+    }
+    check(fabs(__longlong_as_double(largest[0]) - most) < 1e-14, "largest correction", __longlong_as_double(largest[0]), most);
+    // Every second row was parked.
+    for (u32 r = 0; r < n; r++) place[r] = r % 2 ? 0xffffffffu : r / 2;
+    launch(blocks(n, 128), 1, 128, 0, [&] { bring_back(parked, exact_all, sums, 2, n, place, to_g, to_exact); });
+    for (u32 r = 0; r < n; r += 3) {
+        double right = r % 2 ? 0.5 + sums[r] + sums[n + r] : to_g[r / 2];
+        check(fabs(parked[r] - right) < 1e-15 && exact_all[r] == (r % 2 ? 0 : to_exact[r / 2]), "brought back", parked[r], right);
+    }
+}
+
+int main() {
+    Formula rbf = {EXPONENTIAL, 0, 0.04, -0.02, 0.0};
+    for (u32 width : {16u, 32u, 48u, 64u, 96u, 128u}) tensor(width == 64 ? 140 : 70, width - (width > 32 ? 10 : 3), width, 70, width == 64 ? 2 : 1, false, rbf, 3e-5);
+    tensor(150, 150, 160, 140, 2, true, rbf, 3e-5);
+    tensor(60, 40, 64, 50, 1, true, {POWER, 3, 0.01, 0.0, 1.0}, 1e-4);
+    tensor(60, 40, 64, 50, 1, true, {IDENTITY, 1, 1.0, 0.0, 0.0}, 1e-5);
+    tensor(60, 20, 32, 50, 1, true, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0}, 1e-4);
+    plain<double>(150, 21, 90, 2, PRODUCT, rbf, weigh_double_product, false, 1e-13);
+    plain<double>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, weigh_double_absolute, false, 1e-13);
+    plain<float>(150, 21, 90, 2, PRODUCT, {TANGENT, 0, 0.01, 0.0, 0.1}, weigh_single_product, false, 1e-5);
+    plain<float>(150, 21, 90, 2, SQUARED, {EXPONENTIAL, 0, -0.02, 0.0, 0.0}, weigh_single_squared, false, 1e-5);
+    plain<float>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, weigh_single_absolute, false, 1e-5);
+    plain<float>(150, 21, 90, 1, PRODUCT, {POWER, 2, 0.01, 0.0, 1.0}, store_single_product, true, 1e-5);
+    plain<float>(150, 21, 90, 1, SQUARED, {EXPONENTIAL, 0, -0.02, 0.0, 0.0}, store_single_squared, true, 1e-5);
+    plain<float>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, store_single_absolute, true, 1e-5);
+    local_problem(200, false, 0.0, 1.0);
+    local_problem(200, true, 0.0, 1.0);
+    local_problem(200, false, 0.1, 5.0);
+    local_problem(1100, false, 0.0, 1.0);
+    selection(3000, 40, false, 0.0, false);
+    selection(3000, 40, true, 0.1, false);
+    selection(2500, 64, false, 0.0, true);
+    selection(300, 400, true, 0.0, false);
+    activity(2300);
+    printf("%d checks, %d wrong\n", checks, failures);
+    return failures != 0;
+}

@@ -1,0 +1,150 @@
+// Weighted sums on tensor cores for any number of features and every kernel of an inner product or a distance: tiles of 128 x 128, both
+// sides pass through shared memory in pieces of 32 features. The split into halves is that of 50_narrow.cu.
+
+#if defined(TENSOR_CORES)
+enum { WIDE = 128, WIDE_CHUNK = 32, WIDE_STRIDE = WIDE_CHUNK + 8, WIDE_THREADS = 256 };
+
+struct WideStage {
+    Half row_high[WIDE * WIDE_STRIDE];
+    Half row_low[WIDE * WIDE_STRIDE];
+    Half column_high[WIDE * WIDE_STRIDE];
+    Half column_low[WIDE * WIDE_STRIDE];
+};
+
+__device__ __forceinline__ void wide_load(WideStage &stage, const Half *high, const Half *low, u32 first_row, u32 row_count,
+                                          const Half *column_high, const Half *column_low, u32 first_column, u32 width, u32 k) {
+    for (u32 e = threadIdx.x; e < WIDE * (WIDE_CHUNK / 8); e += WIDE_THREADS) {
+        u32 r = e / (WIDE_CHUNK / 8), part = e % (WIDE_CHUNK / 8);
+        u32 row = first_row + r < row_count ? first_row + r : row_count - 1;
+        u64 of_row = (u64)row * width + k + part * 8, of_column = (u64)(first_column + r) * width + k + part * 8;
+        u32 place = r * WIDE_STRIDE + part * 8;
+        copy16(&stage.row_high[place], high + of_row);
+        copy16(&stage.row_low[place], low + of_row);
+        copy16(&stage.column_high[place], column_high + of_column);
+        copy16(&stage.column_low[place], column_low + of_column);
+    }
+}
+
+template <bool EXPONENT>
+__device__ void wide(const Half *high, const Half *low, const float *norms, u32 row_count, const Half *column_high,
+                     const Half *column_low, const float *column_norms, const float *weights, u32 column_tiles, u32 width,
+                     Formula formula, double *sums, u8 *memory) {
+    WideStage *stages = (WideStage *)memory;
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warp_row = (warp & 3) * 32, warp_column = (warp >> 2) * 64;
+    u32 block_row = blockIdx.x * WIDE;
+    u32 each = (column_tiles + gridDim.y - 1) / gridDim.y;
+    u32 from = blockIdx.y * each, to = from + each < column_tiles ? from + each : column_tiles;
+    u32 chunks = width / WIDE_CHUNK, pieces = from < to ? (to - from) * chunks : 0;
+    float factor = (float)formula.factor, norm_factor = (float)formula.norm_factor;
+    float row_term[2][2];
+    double total[2][2];
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            u32 row = block_row + warp_row + 16 * m + 8 * h + (lane >> 2);
+            row = row < row_count ? row : row_count - 1;
+            row_term[m][h] = (float)(formula.shift + formula.norm_factor * (double)norms[row]);
+            total[m][h] = 0.0;
+        }
+    float large[2][8][4], small[2][8][4];
+#pragma unroll
+    for (int e = 0; e < 64; e++) {
+        large[e >> 5][(e >> 2) & 7][e & 3] = 0.0f;
+        small[e >> 5][(e >> 2) & 7][e & 3] = 0.0f;
+    }
+    if (pieces > 0) wide_load(stages[0], high, low, block_row, row_count, column_high, column_low, from * WIDE, width, 0);
+    copies_begun();
+    for (u32 piece = 0; piece < pieces; piece++) {
+        u32 next = piece + 1;
+        if (next < pieces)
+            wide_load(stages[next & 1], high, low, block_row, row_count, column_high, column_low, (from + next / chunks) * WIDE, width,
+                      (next % chunks) * WIDE_CHUNK);
+        copies_begun();
+        copies_arrived<1>();
+        __syncthreads();
+        WideStage &stage = stages[piece & 1];
+#pragma unroll
+        for (int k = 0; k < WIDE_CHUNK / 16; k++) {
+            u32 a_high[2][4], a_low[2][4];
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                // Matrices in the order of a lane's registers: rows 0-7 and 8-15 of the first eight features, then of the second.
+                u32 place = (warp_row + 16 * m + ((lane >> 3) & 1) * 8 + (lane & 7)) * WIDE_STRIDE + k * 16 + (lane >> 4) * 8;
+                load_matrices(a_high[m], stage.row_high + place);
+                load_matrices(a_low[m], stage.row_low + place);
+            }
+#pragma unroll
+            for (int pair = 0; pair < 4; pair++) {
+                u32 b_high[4], b_low[4];
+                u32 place = (warp_column + pair * 16 + (lane >> 4) * 8 + (lane & 7)) * WIDE_STRIDE + k * 16 + ((lane >> 3) & 1) * 8;
+                load_matrices(b_high, stage.column_high + place);
+                load_matrices(b_low, stage.column_low + place);
+#pragma unroll
+                for (int m = 0; m < 2; m++)
+#pragma unroll
+                    for (int c = 0; c < 2; c++) {
+                        multiply_add(small[m][2 * pair + c], a_high[m], b_low[2 * c], b_low[2 * c + 1]);
+                        multiply_add(small[m][2 * pair + c], a_low[m], b_high[2 * c], b_high[2 * c + 1]);
+                        multiply_add(large[m][2 * pair + c], a_high[m], b_high[2 * c], b_high[2 * c + 1]);
+                    }
+            }
+        }
+        if (piece % chunks == chunks - 1) {
+            u32 first_column = (from + piece / chunks) * WIDE + warp_column + (lane & 3) * 2;
+#pragma unroll
+            for (int c = 0; c < 8; c++) {
+                float sum[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
+#pragma unroll
+                for (int s = 0; s < 2; s++) {
+                    u32 column = first_column + c * 8 + s;
+                    float term = norm_factor * column_norms[column], weight = weights[column];
+#pragma unroll
+                    for (int m = 0; m < 2; m++)
+#pragma unroll
+                        for (int h = 0; h < 2; h++) {
+                            float t = factor * (large[m][c][2 * h + s] + small[m][c][2 * h + s]) + (row_term[m][h] + term);
+                            float value = EXPONENT ? finish_exponential(t) : finish<float>(formula.kind, formula.degree, t);
+                            sum[m][h] += weight * value;
+                            large[m][c][2 * h + s] = 0.0f;
+                            small[m][c][2 * h + s] = 0.0f;
+                        }
+                }
+#pragma unroll
+                for (int m = 0; m < 2; m++)
+#pragma unroll
+                    for (int h = 0; h < 2; h++) total[m][h] += (double)sum[m][h];
+            }
+        }
+        __syncthreads();
+    }
+    // The two halves of the columns meet in shared memory, which nobody else uses any more.
+    copies_arrived<0>();
+    __syncthreads();
+    double *halves = (double *)memory;
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            double v = total[m][h];
+            v += __shfl_xor_sync(0xffffffffu, v, 1);
+            v += __shfl_xor_sync(0xffffffffu, v, 2);
+            if ((lane & 3) == 0) halves[(warp >> 2) * WIDE + warp_row + 16 * m + 8 * h + (lane >> 2)] = v;
+        }
+    __syncthreads();
+    u32 row = block_row + threadIdx.x;
+    if (threadIdx.x < WIDE && row < row_count) sums[(u64)blockIdx.y * row_count + row] = halves[threadIdx.x] + halves[WIDE + threadIdx.x];
+}
+
+#define WIDE_KERNEL(NAME, EXPONENT)                                                                                                        \
+    extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1)                                                                          \
+        NAME(const Half *high, const Half *low, const float *norms, u32 row_count, const Half *column_high,                          \
+             const Half *column_low, const float *column_norms, const float *weights, u32 column_tiles, u32 width, Formula formula,      \
+             double *sums) {                                                                                                               \
+        SHARED_BYTES(memory);                                                                                                              \
+        wide<EXPONENT>(high, low, norms, row_count, column_high, column_low, column_norms, weights, column_tiles, width, formula, sums,    \
+                       memory);                                                                                                            \
+    }
+WIDE_KERNEL(weigh_wide_exponential, true)
+WIDE_KERNEL(weigh_wide, false)
+#endif

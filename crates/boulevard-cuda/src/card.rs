@@ -1,0 +1,375 @@
+//! A card with its kernels, memory on it, and calls.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::driver::{Address, Driver, Handle};
+use crate::error::CudaError;
+use crate::signature::signatures;
+use crate::{Formula, PLAIN_TEXT, TENSOR_TEXT};
+
+pub use crate::driver::Plain;
+
+/// Attributes by the driver's numbers.
+const PROCESSORS: i32 = 16;
+const MAJOR: i32 = 75;
+const MINOR: i32 = 76;
+const SHARED_BYTES: i32 = 97;
+
+/// Blocks up to this size are kept when they are given back, and so many bytes of them: asking the driver takes longer than most kernels.
+const KEPT_BLOCK: usize = 64 << 20;
+const KEPT_BYTES: usize = 1 << 30;
+
+/// Blocks of memory that nobody uses, by size.
+///
+/// All work is in one stream, so that whoever gets a block comes after whoever had it.
+#[derive(Default)]
+struct Pool {
+    blocks: HashMap<usize, Vec<Address>>,
+    bytes: usize,
+}
+
+/// A card whose kernels are loaded. Opened once per process and number, then shared.
+pub struct Card {
+    driver: &'static Driver,
+    context: Handle,
+    module: Handle,
+    signatures: HashMap<&'static str, Vec<usize>>,
+    functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
+    pool: Mutex<Pool>,
+    name: String,
+    capability: (i32, i32),
+    processors: usize,
+    shared: usize,
+    process: u32,
+}
+
+impl fmt::Debug for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}.{}, {} processors)", self.name, self.capability.0, self.capability.1, self.processors)
+    }
+}
+
+impl Card {
+    /// How many cards there are, or why there are none.
+    pub fn count() -> Result<usize, CudaError> {
+        Driver::get()?.count()
+    }
+
+    /// The card with this number.
+    pub fn open(number: usize) -> Result<Arc<Self>, CudaError> {
+        static CARDS: OnceLock<Mutex<HashMap<usize, Arc<Card>>>> = OnceLock::new();
+        let mut cards = CARDS.get_or_init(Mutex::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(card) = cards.get(&number) {
+            card.enter()?;
+            return Ok(card.clone());
+        }
+        let card = Arc::new(Self::load(number)?);
+        cards.insert(number, card.clone());
+        Ok(card)
+    }
+
+    fn load(number: usize) -> Result<Self, CudaError> {
+        let driver = Driver::get()?;
+        let found = driver.count()?;
+        if number >= found {
+            return Err(CudaError::NoCard { asked: number, found });
+        }
+        let (device, name, facts) = driver.card(number, &[MAJOR, MINOR, PROCESSORS, SHARED_BYTES])?;
+        let capability = (facts[0], facts[1]);
+        if capability.0 < 6 {
+            return Err(CudaError::OldCard { name, major: capability.0, minor: capability.1 });
+        }
+        let context = driver.context(device)?;
+        driver.enter(context)?;
+        let text = if capability.0 >= 8 { TENSOR_TEXT } else { PLAIN_TEXT };
+        let module = driver.load(text)?;
+        Ok(Self {
+            driver,
+            context,
+            module,
+            signatures: signatures(text),
+            functions: Mutex::default(),
+            pool: Mutex::default(),
+            name,
+            capability,
+            processors: facts[2].max(1) as usize,
+            shared: facts[3].max(0) as usize,
+            process: std::process::id(),
+        })
+    }
+
+    /// Makes the card that of this thread: before the first use on every thread, and after other libraries may have used another one.
+    pub fn enter(&self) -> Result<(), CudaError> {
+        if std::process::id() != self.process {
+            return Err(CudaError::Forked);
+        }
+        self.driver.enter(self.context)
+    }
+
+    /// Name of the card.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Compute capability.
+    pub fn capability(&self) -> (i32, i32) {
+        self.capability
+    }
+
+    /// Multiprocessors.
+    pub fn processors(&self) -> usize {
+        self.processors
+    }
+
+    /// Shared memory that one block may have.
+    pub fn shared_bytes(&self) -> usize {
+        self.shared
+    }
+
+    /// Whether the text with tensor cores is loaded.
+    pub fn has_tensor_cores(&self) -> bool {
+        self.capability.0 >= 8
+    }
+
+    /// Free bytes and all bytes.
+    pub fn memory(&self) -> Result<(usize, usize), CudaError> {
+        self.driver.memory()
+    }
+
+    /// Waits for all kernels.
+    pub fn synchronize(&self) -> Result<(), CudaError> {
+        self.driver.synchronize()
+    }
+
+    /// Memory for `length` numbers, of unknown content.
+    pub fn allocate<T: Plain>(self: &Arc<Self>, length: usize) -> Result<Buffer<T>, CudaError> {
+        let bytes = length.saturating_mul(size_of::<T>()).max(256);
+        let bytes = if bytes <= KEPT_BLOCK { bytes.next_power_of_two() } else { bytes };
+        Ok(Buffer { card: self.clone(), address: self.take(bytes)?, bytes, length, kind: PhantomData })
+    }
+
+    fn take(&self, bytes: usize) -> Result<Address, CudaError> {
+        let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(address) = pool.blocks.get_mut(&bytes).and_then(Vec::pop) {
+            pool.bytes -= bytes;
+            return Ok(address);
+        }
+        match self.driver.allocate(bytes) {
+            Err(CudaError::Memory { .. }) if pool.bytes > 0 => {
+                pool.blocks.drain().flat_map(|(_, blocks)| blocks).for_each(|address| self.driver.free(address));
+                pool.bytes = 0;
+                self.driver.allocate(bytes)
+            }
+            other => other,
+        }
+    }
+
+    fn give_back(&self, address: Address, bytes: usize) {
+        let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if bytes <= KEPT_BLOCK && pool.bytes + bytes <= KEPT_BYTES {
+            pool.bytes += bytes;
+            pool.blocks.entry(bytes).or_default().push(address);
+        } else {
+            self.driver.free(address);
+        }
+    }
+
+    /// Memory with these numbers.
+    pub fn upload<T: Plain>(self: &Arc<Self>, values: &[T]) -> Result<Buffer<T>, CudaError> {
+        let mut buffer = self.allocate(values.len())?;
+        buffer.write(0, values)?;
+        Ok(buffer)
+    }
+
+    /// A call of a kernel, which [`Launch::run`] starts.
+    pub fn launch(&self, kernel: &'static str) -> Launch<'_> {
+        Launch { card: self, kernel, grid: (1, 1), threads: 256, shared: 0, arguments: Vec::new() }
+    }
+
+    fn function(&self, kernel: &'static str, shared: usize) -> Result<Handle, CudaError> {
+        let mut functions = self.functions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(&(handle, allowed)) = functions.get(kernel)
+            && shared <= allowed
+        {
+            return Ok(handle);
+        }
+        let handle = self.driver.function(self.module, kernel, shared)?;
+        functions.insert(kernel, (handle, shared.max(48 << 10)));
+        Ok(handle)
+    }
+}
+
+/// Numbers in a card's memory, given back when dropped.
+pub struct Buffer<T: Plain> {
+    card: Arc<Card>,
+    address: Address,
+    bytes: usize,
+    length: usize,
+    kind: PhantomData<T>,
+}
+
+impl<T: Plain> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        // A child of a fork owns nothing on the card.
+        if self.card.enter().is_ok() {
+            self.card.give_back(self.address, self.bytes);
+        }
+    }
+}
+
+impl<T: Plain> Buffer<T> {
+    /// How many numbers.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The address of the numbers in `range`, of which every one exists.
+    fn at(&self, range: Range<usize>) -> Result<Address, CudaError> {
+        if range.start > range.end || range.end > self.length {
+            let found = format!("numbers {} to {}", range.start, range.end);
+            return Err(CudaError::Call { kernel: "copy".to_owned(), found, wanted: format!("at most {}", self.length) });
+        }
+        Ok(self.address + (range.start * size_of::<T>()) as u64)
+    }
+
+    /// Copies numbers to the card, from place `at` on.
+    pub fn write(&mut self, at: usize, values: &[T]) -> Result<(), CudaError> {
+        let address = self.at(at..at + values.len())?;
+        if values.is_empty() { Ok(()) } else { self.card.driver.copy_in(address, values) }
+    }
+
+    /// Copies from place `at` on into `out`; waits for kernels before it.
+    pub fn read_into(&self, at: usize, out: &mut [T]) -> Result<(), CudaError> {
+        let address = self.at(at..at + out.len())?;
+        if out.is_empty() { Ok(()) } else { self.card.driver.copy_out(out, address) }
+    }
+
+    /// The first `length` numbers.
+    pub fn read(&self, length: usize) -> Result<Vec<T>, CudaError> {
+        let address = self.at(0..length)?;
+        let mut values = vec![T::default(); length];
+        if length > 0 {
+            self.card.driver.copy_out(&mut values, address)?;
+        }
+        Ok(values)
+    }
+
+    /// Sets every byte.
+    pub fn fill(&mut self, byte: u8) -> Result<(), CudaError> {
+        self.card.driver.fill(self.address, byte, self.length * size_of::<T>())
+    }
+
+    /// Copies the first `length` numbers of another buffer.
+    pub fn copy_from(&mut self, other: &Self, length: usize) -> Result<(), CudaError> {
+        let (to, from) = (self.at(0..length)?, other.at(0..length)?);
+        if length == 0 { Ok(()) } else { self.card.driver.copy_within(to, from, length * size_of::<T>()) }
+    }
+}
+
+/// A call of a kernel.
+pub struct Launch<'a> {
+    card: &'a Card,
+    kernel: &'static str,
+    grid: (u32, u32),
+    threads: u32,
+    shared: usize,
+    arguments: Vec<Vec<u8>>,
+}
+
+impl Launch<'_> {
+    /// Blocks, in two directions.
+    pub fn grid(mut self, x: usize, y: usize) -> Self {
+        self.grid = (x as u32, y as u32);
+        self
+    }
+
+    /// As many blocks as `items` need, one thread each.
+    pub fn items(self, items: usize) -> Self {
+        let threads = self.threads as usize;
+        self.grid(items.div_ceil(threads), 1)
+    }
+
+    /// Threads per block.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads as u32;
+        self
+    }
+
+    /// Bytes of shared memory beside what the kernel has by itself.
+    pub fn shared(mut self, bytes: usize) -> Self {
+        self.shared = bytes;
+        self
+    }
+
+    /// A buffer.
+    pub fn buffer<T: Plain>(mut self, buffer: &Buffer<T>) -> Self {
+        self.arguments.push(buffer.address.to_ne_bytes().to_vec());
+        self
+    }
+
+    /// A buffer from place `at` on.
+    pub fn part<T: Plain>(mut self, buffer: &Buffer<T>, at: usize) -> Self {
+        self.arguments.push((buffer.address + (at * size_of::<T>()) as u64).to_ne_bytes().to_vec());
+        self
+    }
+
+    /// No buffer where one may be absent.
+    pub fn null(mut self) -> Self {
+        self.arguments.push(0u64.to_ne_bytes().to_vec());
+        self
+    }
+
+    /// A count.
+    pub fn count(mut self, value: usize) -> Self {
+        self.arguments.push((value as u32).to_ne_bytes().to_vec());
+        self
+    }
+
+    /// A count of 64 bits.
+    pub fn long(mut self, value: u64) -> Self {
+        self.arguments.push(value.to_ne_bytes().to_vec());
+        self
+    }
+
+    /// A number.
+    pub fn number(mut self, value: f64) -> Self {
+        self.arguments.push(value.to_ne_bytes().to_vec());
+        self
+    }
+
+    /// A kernel function.
+    pub fn formula(mut self, formula: &Formula) -> Self {
+        let mut bytes = Vec::with_capacity(size_of::<Formula>());
+        bytes.extend(formula.kind.to_ne_bytes());
+        bytes.extend(formula.degree.to_ne_bytes());
+        for number in [formula.factor, formula.norm_factor, formula.shift] {
+            bytes.extend(number.to_ne_bytes());
+        }
+        self.arguments.push(bytes);
+        self
+    }
+
+    /// Starts the kernel; nothing happens for an empty grid. The arguments must be as many and as large as the kernel's text says.
+    pub fn run(mut self) -> Result<(), CudaError> {
+        let found: Vec<usize> = self.arguments.iter().map(Vec::len).collect();
+        let wanted = self.card.signatures.get(self.kernel);
+        if wanted != Some(&found) {
+            let wanted = wanted.map_or_else(|| "nothing: it does not exist".to_owned(), |sizes| format!("{sizes:?} bytes"));
+            return Err(CudaError::Call { kernel: self.kernel.to_owned(), found: format!("{found:?} bytes"), wanted });
+        }
+        if self.grid.0 == 0 || self.grid.1 == 0 {
+            return Ok(());
+        }
+        let function = self.card.function(self.kernel, self.shared)?;
+        self.card.driver.launch(function, self.grid, self.threads, self.shared, &mut self.arguments)
+    }
+}

@@ -1,0 +1,54 @@
+//! What kernels take, read from their text: a call with other arguments never reaches the card.
+
+use std::collections::HashMap;
+
+/// Bytes of every argument of every kernel in a text.
+pub(crate) fn signatures(text: &str) -> HashMap<&str, Vec<usize>> {
+    let mut found = HashMap::new();
+    for part in text.split(".entry ").skip(1) {
+        let Some((name, rest)) = part.split_once('(') else { continue };
+        let Some((arguments, _)) = rest.split_once(')') else { continue };
+        let sizes = arguments.split(',').filter_map(size).collect();
+        found.insert(name.trim(), sizes);
+    }
+    found
+}
+
+/// Bytes of one argument, such as `.param .u64 name` or `.param .align 8 .b8 name[32]`.
+fn size(argument: &str) -> Option<usize> {
+    let argument = argument.trim();
+    let kind = argument.split_whitespace().rfind(|word| word.starts_with('.'))?;
+    let each = kind.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().ok()? / 8;
+    let times = match argument.split_once('[') {
+        Some((_, length)) => length.trim_end_matches(']').parse().ok()?,
+        None => 1,
+    };
+    Some(each * times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_from_the_text() {
+        let text =
+            ".visible .entry first(\n.param .u64 a_0,\n.param .u32 a_1,\n.param .align 8 .b8 a_2[32]\n)\n{ }\n.visible .entry last()\n{ }";
+        let found = signatures(text);
+        assert_eq!(found["first"], [8, 4, 32]);
+        assert!(found["last"].is_empty());
+    }
+
+    #[test]
+    fn both_texts_have_the_kernels_of_the_engine() {
+        let (tensor, plain) = (signatures(crate::TENSOR_TEXT), signatures(crate::PLAIN_TEXT));
+        for (name, sizes) in &plain {
+            assert_eq!(Some(sizes), tensor.get(name), "{name}");
+        }
+        assert_eq!(tensor["weigh_narrow_4"], [8, 8, 8, 4, 8, 8, 8, 8, 4, size_of::<crate::Formula>(), 8]);
+        assert!(!plain.contains_key("weigh_narrow_4") && plain.contains_key("weigh_single_squared"));
+        assert!(crate::TENSOR_TEXT.contains(".target sm_80") && crate::PLAIN_TEXT.contains(".target sm_60"));
+        // Drivers refuse text of a newer version than their own: 8.0 is that of CUDA 12.0.
+        assert!([crate::TENSOR_TEXT, crate::PLAIN_TEXT].iter().all(|text| text.contains(".version 8.0")));
+    }
+}

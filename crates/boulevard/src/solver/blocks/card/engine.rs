@@ -1,0 +1,245 @@
+//! The card as the blocked loop sees it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use boulevard_cuda::{Buffer, Card, CudaError};
+
+use super::active::State;
+use super::formula::CardKernel;
+use super::refusal;
+use super::table::{CardTable, Sums};
+use crate::error::{Error, Result};
+use crate::observe::{Context, Progress};
+use crate::solver::blocks::Plan;
+use crate::solver::blocks::engine::{
+    Answer, BlockEngine, Candidate, Drift, Extremes, Halt, Load, Moved, Narrow, Outcome, Recheck, Set, SetSolution, Want,
+};
+use crate::solver::source::KernelSource;
+
+/// How often the context is asked.
+const ASK_EVERY: Duration = Duration::from_millis(10);
+/// Steps of one set at most, per variable: more would be a fight against rounding, and nobody could stop it.
+const STEPS_PER_VARIABLE: u64 = 16;
+/// Seconds of one launch in double precision, about, so that a stop is noticed soon.
+const EXACT_PIECE: f64 = 0.02;
+/// Seconds per kernel value and feature in double precision before anything was measured: a card with fast double precision.
+const USUAL_PACE: f64 = 1.2e-13;
+/// Bytes of shared memory per variable of a set: value and bounds in double precision, the diagonal in single.
+const SET_BYTES: usize = 28;
+/// Relative error of sums of halves, in units of the values.
+const ROUNDING: f64 = 2.4e-7;
+
+/// The rows of one problem on a card.
+pub(crate) struct CardBlocks<'a> {
+    context: Context<'a>,
+    asked: Instant,
+    pub(super) card: Arc<Card>,
+    pub(super) table: CardTable,
+    pub(super) sums: Sums,
+    pub(super) linear: Buffer<f64>,
+    pub(super) state: State,
+    matrix: Buffer<f32>,
+    /// Kernel values in double precision and the seconds they took.
+    pace: (f64, f64),
+}
+
+impl<'a> CardBlocks<'a> {
+    /// Copies the table to the card; an error of the card is one of [`Error::Device`].
+    pub(crate) fn new(card: Arc<Card>, source: &dyn KernelSource, linear: &[f64], context: &Context<'a>) -> Result<Self> {
+        let view = source.table().ok_or_else(|| Error::data("a kernel without a table"))?;
+        let kernel = CardKernel::new(view.kernel).ok_or_else(|| Error::data("a kernel that cards do not compute"))?;
+        let make = || -> std::result::Result<Self, CudaError> {
+            let table = CardTable::new(card.clone(), kernel, &view)?;
+            Ok(Self {
+                context: *context,
+                asked: Instant::now(),
+                sums: Sums::new(&card)?,
+                linear: card.upload(linear)?,
+                state: State::new(&card, linear.len())?,
+                matrix: card.allocate(0)?,
+                pace: (0.0, 0.0),
+                card: card.clone(),
+                table,
+            })
+        };
+        make().map_err(|error| refusal(context.device, &error))
+    }
+
+    /// Sizes of sets: large ones save columns, but their matrix and their steps have a price.
+    pub(crate) fn plan(&self) -> Plan {
+        let n = self.table.rows;
+        let most = self.card.shared_bytes() / SET_BYTES / 1024 * 1024;
+        let set = match n {
+            0..30_000 => 1024,
+            30_000..300_000 => 2048,
+            _ => 4096,
+        };
+        let set = set.min(most.max(1024));
+        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING }
+    }
+
+    pub(super) fn failed(&self, error: &CudaError) -> Halt {
+        Halt::Failed(refusal(self.context.device, error))
+    }
+
+    /// Makes the card this thread's and asks whether to go on.
+    fn enter(&mut self, progress: &Progress<'_>) -> Outcome<()> {
+        self.card.enter().map_err(|error| self.failed(&error))?;
+        if self.asked.elapsed() >= ASK_EVERY {
+            self.asked = Instant::now();
+            if let Some(reason) = self.context.check(progress) {
+                return Err(Halt::Stop(reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, moved: Moved<'_>) -> std::result::Result<usize, CudaError> {
+        if moved.ids.is_empty() {
+            return Ok(0);
+        }
+        let columns = self.table.columns_of(moved.ids, moved.steps)?;
+        let rows = self.state.rows(&self.table);
+        let splits = self.table.weigh(rows, self.state.active, &columns, &mut self.sums)?;
+        self.state.set_status(&self.card, moved.ids, moved.status)?;
+        Ok(splits)
+    }
+
+    fn look(&mut self, splits: usize, want: &Want<'_>) -> std::result::Result<Answer, CudaError> {
+        let found = self.state.select(&self.card, &self.sums, splits, want.count, want.kept)?;
+        let extremes = found.extremes;
+        let mut answer = Answer { extremes, up: Default::default(), low: Default::default(), kept: found.kept };
+        for (list, mut entries) in found.lists.into_iter().enumerate() {
+            let Extremes { least_up, most_low } = extremes[list % 2];
+            let falling = list >= 2;
+            entries.retain(|entry: &Candidate| if falling { entry.slope > least_up } else { entry.slope < most_low });
+            entries.sort_unstable_by(|a, b| {
+                let order = a.slope.total_cmp(&b.slope);
+                (if falling { order.reverse() } else { order }).then(a.id.cmp(&b.id))
+            });
+            entries.truncate(want.count);
+            let lists = if falling { &mut answer.low } else { &mut answer.up };
+            lists[list % 2] = entries;
+        }
+        Ok(answer)
+    }
+
+    fn local(&mut self, set: &Set<'_>) -> std::result::Result<SetSolution, CudaError> {
+        let (card, q) = (self.card.clone(), set.ids.len());
+        let threads = [256, 512, 1024].into_iter().find(|threads| 4 * threads >= q).unwrap_or(1024);
+        let stride = 4 * threads;
+        if self.matrix.len() < q * stride {
+            self.matrix = card.allocate(0)?;
+            self.matrix = card.allocate(stride * stride)?;
+        }
+        let ids = card.upload(set.ids)?;
+        self.table.store(&ids, q, &self.matrix, stride)?;
+        let numbers = card.upload(&[set.gradient, set.start, set.lower, set.upper].concat())?;
+        let two = !set.second.is_empty();
+        let second = card.upload(&set.second.iter().map(|&second| u8::from(second)).collect::<Vec<_>>())?;
+        let out = card.allocate::<f64>(q + 2)?;
+        let kernel = match (two, threads) {
+            (false, 256) => "local_one_256",
+            (false, 512) => "local_one_512",
+            (false, _) => "local_one_1024",
+            (true, 256) => "local_two_256",
+            (true, 512) => "local_two_512",
+            (true, _) => "local_two_1024",
+        };
+        let launch = card.launch(kernel).threads(threads).shared(stride * SET_BYTES).buffer(&self.matrix).count(q).count(stride);
+        let launch = (0..4).fold(launch, |launch, part| launch.part(&numbers, part * q)).buffer(&second);
+        let launch = launch.number(set.kink).number(set.stop).long(set.max_steps.min(STEPS_PER_VARIABLE * q as u64));
+        launch.buffer(&out).part(&out, q).run()?;
+        let mut b = out.read(q + 2)?;
+        let steps = b[q].to_bits();
+        b.truncate(q);
+        Ok(SetSolution { b, steps })
+    }
+
+    fn exactly(&mut self, support: Moved<'_>, rule: Recheck) -> Outcome<Drift> {
+        let device = self.context.device;
+        let failed = move |error: CudaError| Halt::Failed(refusal(device, &error));
+        let chosen = self.state.recheck_rows(&self.card, support.ids, rule).map_err(failed)?;
+        if chosen.count == 0 {
+            return Ok(Drift::default());
+        }
+        let progress = Progress { stage: "exact gradient", done: 0, total: None, violation: None, tolerance: None };
+        let columns = self.table.exact_columns(support.ids, support.steps).map_err(failed)?;
+        let (mut drift, mut from) = (Drift { largest: 0.0, rows: chosen.count }, 0);
+        while from < chosen.count {
+            self.enter(&progress)?;
+            let each = self.seconds_for(support.ids.len().max(1) as f64);
+            let count = ((EXACT_PIECE / each) as usize).clamp(64 * self.card.processors(), usize::MAX).min(chosen.count - from);
+            let start = Instant::now();
+            let Self { table, sums, state, card, linear, .. } = self;
+            let mut piece = || {
+                let splits = table.weigh_exactly(&chosen.ids, from, count, &columns, sums)?;
+                state.correct(card, &chosen, from, count, sums, splits, linear)
+            };
+            let largest = piece().map_err(failed)?;
+            drift.largest = drift.largest.max(largest);
+            self.pace.0 += count as f64 * columns.count as f64;
+            self.pace.1 += start.elapsed().as_secs_f64();
+            from += count;
+        }
+        Ok(drift)
+    }
+}
+
+impl BlockEngine for CardBlocks<'_> {
+    fn load(&mut self, state: &Load<'_>) -> Outcome<()> {
+        self.card.enter().and_then(|()| self.state.load(&self.card, state)).map_err(|error| self.failed(&error))
+    }
+
+    fn step(&mut self, moved: Moved<'_>, want: &Want<'_>) -> Outcome<Answer> {
+        self.enter(&want.progress)?;
+        let splits = self.add(moved).map_err(|error| self.failed(&error))?;
+        self.look(splits, want).map_err(|error| self.failed(&error))
+    }
+
+    fn solve_set(&mut self, set: &Set<'_>) -> Outcome<SetSolution> {
+        self.enter(&set.progress)?;
+        self.local(set).map_err(|error| self.failed(&error))
+    }
+
+    fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<usize> {
+        let Self { card, table, state, .. } = self;
+        card.enter().and_then(|()| state.narrow(card, table, rule)).map_err(|error| self.failed(&error))
+    }
+
+    fn widen(&mut self, moved: Moved<'_>) -> Outcome<()> {
+        self.enter(&Progress { stage: "solve", done: 0, total: None, violation: None, tolerance: None })?;
+        let Self { card, table, state, sums, .. } = self;
+        let mut back = || {
+            if !state.is_narrow() {
+                return Ok(());
+            }
+            let splits = match moved.ids {
+                [] => 0,
+                ids => table.weigh(&table.all, table.rows, &table.columns_of(ids, moved.steps)?, sums)?,
+            };
+            state.widen(card, sums, splits)
+        };
+        back().map_err(|error| self.failed(&error))
+    }
+
+    fn recheck(&mut self, support: Moved<'_>, rule: Recheck) -> Outcome<Drift> {
+        self.card.enter().map_err(|error| self.failed(&error))?;
+        self.exactly(support, rule)
+    }
+
+    fn gradient(&mut self) -> Outcome<Vec<f64>> {
+        self.card.enter().and_then(|()| self.state.read_gradient()).map_err(|error| self.failed(&error))
+    }
+
+    fn unwatch(&mut self) {
+        (self.context.observer, self.context.deadline) = (None, None);
+    }
+
+    fn seconds_for(&self, values: f64) -> f64 {
+        let usual = USUAL_PACE * (self.table.columns as f64 + 40.0);
+        let each = if self.pace.0 > 1e9 { self.pace.1 / self.pace.0 } else { usual };
+        values * each
+    }
+}

@@ -1,0 +1,322 @@
+//! The table of one problem on the card: in double precision, and split into halves for tensor cores (or in single precision without).
+
+use std::sync::Arc;
+
+use boulevard_cuda::{Buffer, Card, CudaError, Formula};
+
+use super::formula::CardKernel;
+use crate::solver::source::TableView;
+
+/// Values copied to the card at once.
+const PIECE: usize = 1 << 22;
+/// Rows per partial sum of a column.
+const COLUMN_PIECE: usize = 512;
+/// Features up to which rows stay in registers, and the widths that kernels exist for, in steps of 16.
+const NARROW: [usize; 6] = [1, 2, 3, 4, 6, 8];
+/// Largest absolute value of the split table: halves reach 65504, and what is below 6e-8 of it is lost.
+const LARGEST: f64 = 256.0;
+/// Rows of a block, and columns of a tile, on tensor cores and in plain arithmetic.
+const NARROW_TILE: (usize, usize) = (128, 64);
+const WIDE_TILE: (usize, usize) = (128, 128);
+const PLAIN_TILE: (usize, usize) = (64, 64);
+/// Shared memory of the wide kernel: two stages of four tables of 128 rows of 40 halves.
+const WIDE_SHARED: usize = 2 * 4 * 128 * 40 * 2;
+
+/// How sums are computed for this table.
+enum Way {
+    Narrow { kernel: &'static str, width: usize, shared: usize },
+    Wide { kernel: &'static str, width: usize },
+    Plain,
+}
+
+/// Rows in the form that sums are computed from.
+pub(super) enum Packed {
+    Halves { high: Buffer<u16>, low: Buffer<u16>, norms: Buffer<f32> },
+    Single(Buffer<f32>),
+}
+
+/// Columns and their weights, in the same form.
+pub(super) struct Columns {
+    packed: Packed,
+    weights: Buffer<f64>,
+    weights32: Option<Buffer<f32>>,
+    count: usize,
+}
+
+pub(super) struct CardTable {
+    pub card: Arc<Card>,
+    pub kernel: CardKernel,
+    pub rows: usize,
+    pub columns: usize,
+    way: Way,
+    /// On tensor cores, for the split table.
+    formula: Formula,
+    exact: Buffer<f64>,
+    norms: Buffer<f64>,
+    pub all: Packed,
+}
+
+impl CardTable {
+    /// Bytes on the card for a table: all of it in both forms, and once more the rows that are active.
+    pub(super) fn bytes(rows: usize, columns: usize) -> usize {
+        const PER_ROW: usize = 160;
+        const WORK: usize = 256 << 20;
+        let width = columns.next_multiple_of(32);
+        rows.saturating_mul(columns * 8 + 2 * width * 4 + PER_ROW).saturating_add(WORK)
+    }
+
+    pub(super) fn new(card: Arc<Card>, kernel: CardKernel, view: &TableView<'_>) -> Result<Self, CudaError> {
+        card.enter()?;
+        let (rows, columns) = (view.len(), view.x.columns());
+        let mut exact = card.allocate::<f64>(rows * columns)?;
+        upload(&mut exact, view)?;
+        let largest = center(&card, &mut exact, rows, columns, kernel.centered)?;
+        let norms = card.allocate::<f64>(rows)?;
+        let way = choose(&card, &kernel, columns);
+        let width = match way {
+            Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
+            Way::Plain => 0,
+        };
+        // A power of two: splitting loses nothing.
+        let scale = if largest > 0.0 { (LARGEST / largest).log2().floor().exp2() } else { 1.0 };
+        let mut formula = kernel.tensor.unwrap_or(kernel.single.formula);
+        let all = if width > 0 {
+            formula.factor /= scale * scale;
+            let (high, low) = (card.allocate::<u16>(rows * width)?, card.allocate::<u16>(rows * width)?);
+            let norms32 = card.allocate::<f32>(rows)?;
+            let launch = card.launch("split_rows").items(rows * 32).buffer(&exact).count(rows).count(columns).count(width).number(scale);
+            launch.buffer(&high).buffer(&low).buffer(&norms).buffer(&norms32).run()?;
+            Packed::Halves { high, low, norms: norms32 }
+        } else {
+            let single = card.allocate::<f32>(rows * columns)?;
+            let launch = card.launch("plain_rows").items(rows * 32).buffer(&exact).count(rows).count(columns);
+            launch.buffer(&single).buffer(&norms).run()?;
+            Packed::Single(single)
+        };
+        card.synchronize()?;
+        Ok(Self { card, kernel, rows, columns, way, formula, exact, norms, all })
+    }
+
+    fn tile(&self) -> (usize, usize) {
+        match self.way {
+            Way::Narrow { .. } => NARROW_TILE,
+            Way::Wide { .. } => WIDE_TILE,
+            Way::Plain => PLAIN_TILE,
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self.way {
+            Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
+            Way::Plain => self.columns,
+        }
+    }
+
+    /// Rows by their numbers, padded with zeros to `padded` of them.
+    pub(super) fn gather(
+        &self,
+        ids: &Buffer<u32>,
+        count: usize,
+        padded: usize,
+        weights: Option<(&Buffer<f64>, &Buffer<f32>)>,
+    ) -> Result<Packed, CudaError> {
+        let (card, width) = (&self.card, self.width());
+        match &self.all {
+            Packed::Halves { high, low, norms } => {
+                let (to_high, to_low) = (card.allocate::<u16>(padded * width)?, card.allocate::<u16>(padded * width)?);
+                let to_norms = card.allocate::<f32>(padded)?;
+                let launch = card.launch("gather_halves").items(padded * width / 8).buffer(ids).count(count).count(padded).count(width);
+                let launch = launch.buffer(high).buffer(low).buffer(norms);
+                let launch = match weights {
+                    Some((weights, _)) => launch.buffer(weights),
+                    None => launch.null(),
+                };
+                let launch = launch.buffer(&to_high).buffer(&to_low).buffer(&to_norms);
+                let launch = match weights {
+                    Some((_, weights32)) => launch.buffer(weights32),
+                    None => launch.null(),
+                };
+                launch.run()?;
+                Ok(Packed::Halves { high: to_high, low: to_low, norms: to_norms })
+            }
+            Packed::Single(_) => Ok(Packed::Single(self.gather_single(ids, count)?)),
+        }
+    }
+
+    fn gather_single(&self, ids: &Buffer<u32>, count: usize) -> Result<Buffer<f32>, CudaError> {
+        let (to, norms) = (self.card.allocate::<f32>(count * self.columns)?, self.card.allocate::<f32>(count)?);
+        let launch = self.card.launch("gather_single").items(count * self.columns).buffer(ids).count(count).count(self.columns);
+        launch.buffer(&self.exact).buffer(&self.norms).buffer(&to).buffer(&norms).run()?;
+        Ok(to)
+    }
+
+    /// Rows that moved, with their steps, as columns of sums.
+    pub(super) fn columns_of(&self, ids: &[u32], steps: &[f64]) -> Result<Columns, CudaError> {
+        let (count, padded) = (ids.len(), ids.len().next_multiple_of(self.tile().1));
+        let (on_card, weights) = (self.card.upload(ids)?, self.card.upload(steps)?);
+        let weights32 = match self.all {
+            Packed::Halves { .. } => Some(self.card.allocate::<f32>(padded)?),
+            Packed::Single(_) => None,
+        };
+        let packed = self.gather(&on_card, count, padded, weights32.as_ref().map(|weights32| (&weights, weights32)))?;
+        Ok(Columns { packed, weights, weights32, count })
+    }
+
+    /// `sums[split][row]` for `count` rows; answers how many splits there are. The cut depends on sizes and the card alone.
+    pub(super) fn weigh(&self, rows: &Packed, count: usize, columns: &Columns, sums: &mut Sums) -> Result<usize, CudaError> {
+        let (tile_rows, tile_columns) = self.tile();
+        let tiles = columns.count.div_ceil(tile_columns);
+        let splits = sums.splits(&self.card, count, tile_rows, tiles)?;
+        let grid = (count.div_ceil(tile_rows), splits);
+        let launch = |kernel| self.card.launch(kernel).grid(grid.0, grid.1);
+        match (rows, &columns.packed, &columns.weights32) {
+            (
+                Packed::Halves { high, low, norms },
+                Packed::Halves { high: column_high, low: column_low, norms: column_norms },
+                Some(weights),
+            ) => {
+                let (kernel, threads, shared, wide) = match self.way {
+                    Way::Narrow { kernel, shared, .. } => (kernel, 128, shared, None),
+                    Way::Wide { kernel, width } => (kernel, 256, WIDE_SHARED, Some(width)),
+                    Way::Plain => unreachable!("a table of halves is for tensor cores"),
+                };
+                let launch = launch(kernel).threads(threads).shared(shared).buffer(high).buffer(low).buffer(norms).count(count);
+                let launch = launch.buffer(column_high).buffer(column_low).buffer(column_norms).buffer(weights).count(tiles);
+                let launch = wide.into_iter().fold(launch, |launch, width| launch.count(width));
+                launch.formula(&self.formula).buffer(&sums.values).run()?;
+            }
+            (Packed::Single(rows), Packed::Single(of_columns), _) => {
+                let plain = &self.kernel.single;
+                let launch = launch(plain.weigh).buffer(rows).null().null().count(count).buffer(of_columns).null().buffer(&columns.weights);
+                let launch = launch.count(columns.count).count(self.columns).formula(&plain.formula);
+                launch.buffer(&sums.values).null().count(0).run()?;
+            }
+            _ => unreachable!("rows and columns of one table have one form"),
+        }
+        Ok(splits)
+    }
+
+    /// The same in double precision for the rows with these numbers.
+    pub(super) fn weigh_exactly(
+        &self,
+        ids: &Buffer<u32>,
+        from: usize,
+        count: usize,
+        support: &ExactColumns,
+        sums: &mut Sums,
+    ) -> Result<usize, CudaError> {
+        let plain = &self.kernel.double;
+        let splits = sums.splits(&self.card, count, PLAIN_TILE.0, support.count.div_ceil(PLAIN_TILE.1))?;
+        let launch = self.card.launch(plain.weigh).grid(count.div_ceil(PLAIN_TILE.0), splits);
+        let launch =
+            launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count).buffer(&support.rows).buffer(&support.norms);
+        let launch = launch.buffer(&support.weights).count(support.count).count(self.columns).formula(&plain.formula);
+        launch.buffer(&sums.values).null().count(0).run()?;
+        Ok(splits)
+    }
+
+    pub(super) fn exact_columns(&self, ids: &[u32], weights: &[f64]) -> Result<ExactColumns, CudaError> {
+        let (count, on_card) = (ids.len(), self.card.upload(ids)?);
+        let (rows, norms) = (self.card.allocate::<f64>(count * self.columns)?, self.card.allocate::<f64>(count)?);
+        let launch = self.card.launch("gather_double").items(count * self.columns).buffer(&on_card).count(count).count(self.columns);
+        launch.buffer(&self.exact).buffer(&self.norms).buffer(&rows).buffer(&norms).run()?;
+        Ok(ExactColumns { rows, norms, weights: self.card.upload(weights)?, count })
+    }
+
+    /// The kernel matrix of a set in single precision, rows `stride` apart.
+    pub(super) fn store(&self, ids: &Buffer<u32>, count: usize, matrix: &Buffer<f32>, stride: usize) -> Result<(), CudaError> {
+        let rows = self.gather_single(ids, count)?;
+        let plain = &self.kernel.single;
+        let launch = self.card.launch(plain.store).grid(count.div_ceil(PLAIN_TILE.0), count.div_ceil(PLAIN_TILE.1));
+        let launch = launch.buffer(&rows).null().null().count(count).buffer(&rows).null().null().count(count).count(self.columns);
+        launch.formula(&plain.formula).null().buffer(matrix).count(stride).run()
+    }
+}
+
+/// Support vectors in double precision.
+pub(super) struct ExactColumns {
+    rows: Buffer<f64>,
+    norms: Buffer<f64>,
+    weights: Buffer<f64>,
+    pub count: usize,
+}
+
+/// Partial sums, in memory that grows as needed.
+pub(super) struct Sums {
+    pub values: Buffer<f64>,
+}
+
+impl Sums {
+    pub(super) fn new(card: &Arc<Card>) -> Result<Self, CudaError> {
+        Ok(Self { values: card.allocate(0)? })
+    }
+
+    /// Into how many parts columns are cut so that few rows keep the whole card busy; there is room for their sums afterwards.
+    fn splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
+        const BLOCKS_PER_PROCESSOR: usize = 6;
+        const MOST: usize = 32;
+        let blocks = rows.div_ceil(tile_rows).max(1);
+        let splits = (BLOCKS_PER_PROCESSOR * card.processors() / blocks).clamp(1, MOST).min(tiles.max(1));
+        if self.values.len() < rows * splits {
+            // The old memory goes before the new comes.
+            self.values = card.allocate(0)?;
+            self.values = card.allocate(rows * splits)?;
+        }
+        Ok(splits)
+    }
+}
+
+/// How sums are computed: rows in registers up to 128 features of exponential kernels, else both sides through shared memory.
+fn choose(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
+    const NAMES: [&str; 6] = ["weigh_narrow_1", "weigh_narrow_2", "weigh_narrow_3", "weigh_narrow_4", "weigh_narrow_6", "weigh_narrow_8"];
+    let Some(formula) = kernel.tensor.filter(|_| card.has_tensor_cores()) else { return Way::Plain };
+    let exponential = formula.kind == 0;
+    let steps = columns.div_ceil(16);
+    match NARROW.iter().position(|&there| there >= steps) {
+        Some(at) if exponential => {
+            let width = NARROW[at] * 16;
+            // Two stages of 64 columns: both halves with eight more each, norms and weights.
+            Way::Narrow { kernel: NAMES[at], width, shared: 2 * (64 * (width + 8) * 2 * 2 + 64 * 4 * 2) }
+        }
+        _ => Way::Wide {
+            kernel: if exponential { "weigh_wide_exponential" } else { "weigh_wide" },
+            width: columns.next_multiple_of(32).max(32),
+        },
+    }
+}
+
+/// Copies the rows of a view to the card, in pieces.
+fn upload(to: &mut Buffer<f64>, view: &TableView<'_>) -> Result<(), CudaError> {
+    let (rows, columns) = (view.len(), view.x.columns());
+    if let (crate::data::Matrix::F64(dense), None) = (view.x, &view.rows) {
+        return to.write(0, dense.values());
+    }
+    let each = (PIECE / columns.max(1)).max(1);
+    let mut piece = vec![0.0; each.min(rows) * columns];
+    for first in (0..rows).step_by(each) {
+        let count = each.min(rows - first);
+        for (row, out) in piece.chunks_exact_mut(columns.max(1)).take(count).enumerate() {
+            view.x.copy_row(view.sample(first + row), out);
+        }
+        to.write(first * columns, &piece[..count * columns])?;
+    }
+    Ok(())
+}
+
+/// Takes the column means off where that changes nothing; answers the largest absolute value.
+fn center(card: &Arc<Card>, table: &mut Buffer<f64>, rows: usize, columns: usize, centered: bool) -> Result<f64, CudaError> {
+    let largest = card.upload(&[0u64])?;
+    let means = card.allocate::<f64>(columns)?;
+    if centered {
+        let pieces = rows.div_ceil(COLUMN_PIECE);
+        let partial = card.allocate::<f64>(pieces * columns)?;
+        let launch = card.launch("column_sums").grid(pieces, 1).threads(128);
+        launch.buffer(&*table).count(rows).count(columns).count(COLUMN_PIECE).buffer(&partial).run()?;
+        let launch = card.launch("column_means").items(columns);
+        launch.buffer(&partial).count(pieces).count(rows).count(columns).buffer(&means).run()?;
+    }
+    let launch = card.launch("center").grid(8 * card.processors(), 1).buffer(&*table).long((rows * columns) as u64).count(columns);
+    let launch = if centered { launch.buffer(&means) } else { launch.null() };
+    launch.buffer(&largest).run()?;
+    Ok(f64::from_bits(largest.read(1)?[0]))
+}

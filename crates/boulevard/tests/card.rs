@@ -1,0 +1,254 @@
+//! Fits on a graphics card against those on the processor. Without a card the tests say "skipped"; the refusals are tested without one.
+//!
+//! `table` prints the figures of docs/benchmarks.md; it takes minutes and is run by scripts/test-gpu.
+
+#![allow(clippy::print_stdout)]
+
+use std::time::Instant;
+
+use boulevard::Error;
+use boulevard::data::Matrix;
+use boulevard::kernel::Kernel;
+use boulevard::observe::{Context, Device, StopReason};
+use boulevard::solver::{DoubledKernel, DualProblem, DualSolution, Equality, KernelSource, Options, Route, Solver, TableKernel};
+
+/// The context of the first card; none, and the reason, where there is none.
+fn cuda() -> Option<Context<'static>> {
+    let (x, context) = (Matrix::dense(vec![0.0; 12], 6, 2).unwrap(), Context::default().with_device(Device::Cuda(0)));
+    match Solver::new(&TableKernel::new(&Kernel::rbf(1.0), &x, &context), None, &context).map(|_| ()) {
+        Ok(()) => Some(context),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Numbers from a fixed seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.uniform() * n as f64) as usize
+    }
+}
+
+struct Problem {
+    x: Matrix<'static>,
+    y: Vec<f64>,
+}
+
+/// `clusters` overlapping clouds in `d` dimensions, each of one class, and one in twenty labels flipped.
+fn clouds(n: usize, d: usize, clusters: usize, spread: f64) -> Problem {
+    let mut numbers = Numbers(d as u64);
+    let centers: Vec<f64> = (0..clusters * d).map(|_| spread * numbers.normal()).collect();
+    let signs: Vec<f64> = (0..clusters).map(|c| if c % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let (mut x, mut y) = (Vec::with_capacity(n * d), Vec::with_capacity(n));
+    for _ in 0..n {
+        let cluster = numbers.below(clusters);
+        x.extend((0..d).map(|k| centers[cluster * d + k] + numbers.normal()));
+        y.push(if numbers.uniform() < 0.05 { -signs[cluster] } else { signs[cluster] });
+    }
+    Problem { x: Matrix::dense(x, n, d).unwrap(), y }
+}
+
+/// Like covertype: 10 numbers from 100 overlapping clusters, one of 4 and one of 40 columns set.
+fn cover(n: usize) -> Problem {
+    let numeric = clouds(n, 10, 100, 1.0);
+    let mut numbers = Numbers(77);
+    let mut x = Vec::with_capacity(n * 54);
+    for row in 0..n {
+        x.extend((0..10).map(|k| numeric.x.get(row, k)));
+        let (first, second) = (numbers.below(4), numbers.below(40));
+        x.extend((0..4).map(|k| f64::from(u8::from(k == first))));
+        x.extend((0..40).map(|k| f64::from(u8::from(k == second))));
+    }
+    Problem { x: Matrix::dense(x, n, 54).unwrap(), y: numeric.y }
+}
+
+fn fit(problem: &Problem, kernel: &Kernel, c: f64, context: &Context<'_>) -> (DualSolution, f64) {
+    let start = Instant::now();
+    let linear: Vec<f64> = problem.y.iter().map(|y| -y).collect();
+    let bound = |sign: f64| -> Vec<f64> { problem.y.iter().map(|&y| if y * sign > 0.0 { sign * c } else { 0.0 }).collect() };
+    let (lower, upper) = (bound(-1.0), bound(1.0));
+    let dual = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality: Equality::Sum, start: None };
+    let options = Options { tolerance: 1e-3, polish: false, ..Options::default() };
+    let source = TableKernel::new(kernel, &problem.x, context);
+    let solution = Solver::new(&source, None, context).unwrap().solve(&dual, &options).unwrap();
+    (solution, start.elapsed().as_secs_f64())
+}
+
+/// Rows whose sign differs between two solutions although one of them is further from the border than `band`.
+fn different(problem: &Problem, a: &DualSolution, b: &DualSolution, band: f64) -> usize {
+    let value = |solution: &DualSolution, i: usize| solution.gradient[i] + problem.y[i] - solution.offsets[0];
+    (0..problem.y.len()).filter(|&i| (value(a, i) > 0.0) != (value(b, i) > 0.0) && value(a, i).abs().max(value(b, i).abs()) > band).count()
+}
+
+fn compare(name: &str, cpu: &DualSolution, card: &DualSolution) {
+    let close = (cpu.objective - card.objective).abs() / cpu.objective.abs();
+    println!(
+        "{name}: objective {:.9} on the processor ({}), {:.9} on the card ({}), {close:.1e} apart; violation {:.2e} and {:.2e}",
+        cpu.objective, cpu.route, card.objective, card.route, cpu.violation, card.violation
+    );
+    assert_eq!((card.route, card.stop), (Route::Card, StopReason::Converged), "{name}");
+    // The relative gaps are proven: so far may two solutions within the tolerance be apart, and no further.
+    let apart = cpu.gap + card.gap + 1e-12;
+    assert!(card.violation <= 1e-3 && close <= apart, "{name}: {close:.1e} apart, gaps allow {apart:.1e}");
+}
+
+#[test]
+fn classes_agree_for_every_kernel() {
+    let Some(context) = cuda() else { return };
+    let problem = clouds(6000, 7, 12, 1.0);
+    let kernels = [
+        Kernel::rbf(0.1),
+        Kernel::Laplacian { gamma: 0.1.into() },
+        Kernel::poly(2, 0.1, 1.0),
+        Kernel::InverseMultiquadric { gamma: 0.1.into(), coef0: 1.0 },
+    ];
+    for kernel in kernels {
+        let (cpu, _) = fit(&problem, &kernel, 1.0, &context.with_device(Device::Cpu));
+        let (card, _) = fit(&problem, &kernel, 1.0, &context);
+        compare(&kernel.in_words(), &cpu, &card);
+        let (again, _) = fit(&problem, &kernel, 1.0, &context);
+        assert_eq!(card.coefficients, again.coefficients, "{}: the same input twice", kernel.in_words());
+    }
+}
+
+#[test]
+fn many_features_and_sparse_rows_agree() {
+    let Some(context) = cuda() else { return };
+    let problem = clouds(6000, 150, 12, 1.0);
+    let (cpu, _) = fit(&problem, &Kernel::rbf(0.005), 10.0, &context.with_device(Device::Cpu));
+    let (card, _) = fit(&problem, &Kernel::rbf(0.005), 10.0, &context);
+    compare("150 features", &cpu, &card);
+    let sparse = Problem { x: problem.x.to_sparse(), y: problem.y.clone() };
+    let (card_sparse, _) = fit(&sparse, &Kernel::rbf(0.005), 10.0, &context);
+    assert_eq!(card.coefficients, card_sparse.coefficients);
+}
+
+/// Regression with a kink, one class, and the two sums of nu regression.
+#[test]
+fn other_machines_agree() {
+    let Some(context) = cuda() else { return };
+    let problem = clouds(6000, 4, 8, 1.0);
+    let n = problem.y.len();
+    let target: Vec<f64> = (0..n).map(|i| -problem.x.get(i, 0).sin() - 0.2 * problem.x.get(i, 1)).collect();
+    let (kernel, options) = (Kernel::rbf(0.3), Options { polish: false, ..Options::default() });
+    let on = |device| context.with_device(device);
+    let mut pairs = Vec::new();
+    for device in [Device::Cpu, Device::Cuda(0)] {
+        let context = on(device);
+        let source = TableKernel::new(&kernel, &problem.x, &context);
+        let (lower, upper) = (vec![-2.0; n], vec![2.0; n]);
+        let svr = DualProblem { linear: &target, lower: &lower, upper: &upper, kink: 0.1, equality: Equality::Sum, start: None };
+        let mut found = vec![Solver::new(&source, None, &context).unwrap().solve(&svr, &options).unwrap()];
+        let (zero, one, nothing) = (vec![0.0; n], vec![1.0; n], vec![0.0; n]);
+        let start: Vec<f64> = (0..n).map(|i| if i < n / 5 { 1.0 } else { 0.0 }).collect();
+        let novelty = DualProblem { linear: &nothing, lower: &zero, upper: &one, kink: 0.0, equality: Equality::Sum, start: Some(&start) };
+        found.push(Solver::new(&source, None, &context).unwrap().solve(&novelty, &options).unwrap());
+        let doubled = DoubledKernel::new(&source, &context);
+        assert_eq!(doubled.table().unwrap().len(), 2 * n);
+        let second: Vec<bool> = (0..2 * n).map(|i| i >= n).collect();
+        let linear = [&target[..], &target].concat();
+        let (low, high): (Vec<f64>, Vec<f64>) = second.iter().map(|&s| if s { (-1.0, 0.0) } else { (0.0, 1.0) }).unzip();
+        let share = (0.3 * n as f64 / 2.0) as usize;
+        let start: Vec<f64> = (0..2 * n).map(|i| if i % n < share { if second[i] { -1.0 } else { 1.0 } } else { 0.0 }).collect();
+        let nu = DualProblem {
+            linear: &linear,
+            lower: &low,
+            upper: &high,
+            kink: 0.0,
+            equality: Equality::TwoSums(&second),
+            start: Some(&start),
+        };
+        found.push(Solver::new(&doubled, None, &context).unwrap().solve(&nu, &options).unwrap());
+        pairs.push(found);
+    }
+    let (cpu, card) = (&pairs[0], &pairs[1]);
+    for (k, name) in ["regression", "one class", "nu regression"].into_iter().enumerate() {
+        compare(name, &cpu[k], &card[k]);
+    }
+}
+
+/// A fit that is stopped on the card is one with a reason and a point that the constraints allow.
+#[test]
+fn limits_hold_on_the_card() {
+    let Some(context) = cuda() else { return };
+    let problem = clouds(60_000, 20, 40, 1.0);
+    let hurried = context.with_time_limit(std::time::Duration::from_millis(700));
+    let (solution, seconds) = fit(&problem, &Kernel::rbf(0.05), 1000.0, &hurried);
+    println!("stopped after {seconds:.2} s: {:?}, violation {:.2e}", solution.stop, solution.violation);
+    assert_eq!(solution.stop, StopReason::TimeLimit);
+    assert!(solution.coefficients.iter().sum::<f64>().abs() < 1e-6);
+}
+
+#[test]
+fn a_card_that_is_not_there_is_an_error_or_the_processor() {
+    let problem = clouds(200, 3, 4, 1.0);
+    let asked = Context::default().with_device(Device::Cuda(99));
+    let source = TableKernel::new(&Kernel::rbf(0.5), &problem.x, &asked);
+    let error = Solver::new(&source, None, &asked).map(|_| ()).unwrap_err();
+    assert!(matches!(&error, Error::Device { device, .. } if device == "cuda:99"), "{error}");
+    let line = error.to_string();
+    assert!(line.starts_with("device cuda:99: ") && !line.contains('\n'), "{line}");
+    println!("{line}");
+    for device in [Device::Auto, Device::Cpu] {
+        let (solution, _) = fit(&problem, &Kernel::rbf(0.5), 1.0, &Context::default().with_device(device));
+        assert_eq!(solution.stop, StopReason::Converged);
+    }
+}
+
+/// One row of the table.
+fn row(name: &str, problem: &Problem, gamma: f64, c: f64, context: &Context<'_>, with_cpu: bool) {
+    let kernel = Kernel::rbf(gamma);
+    let (_, first) = fit(problem, &kernel, c, context);
+    let (card, second) = fit(problem, &kernel, c, context);
+    let support = card.coefficients.iter().filter(|&&b| b != 0.0).count();
+    let free = card.coefficients.iter().filter(|&&b| b != 0.0 && b.abs() < c).count();
+    let mut line = format!(
+        "| {name} | {second:.3} | {first:.3} | {:.1e} | {:.8e} | {support} ({free} free) | {} | {:?} {} |",
+        card.violation, card.objective, card.iterations, card.stop, card.route
+    );
+    if with_cpu {
+        let (cpu, seconds) = fit(problem, &kernel, c, &context.with_device(Device::Cpu));
+        let close = (cpu.objective - card.objective) / cpu.objective.abs();
+        let [far, near] = [1e-3, 1e-5].map(|band| different(problem, &cpu, &card, band));
+        line += &format!(" {seconds:.2} | {close:.1e} | {far} and {near} |");
+    }
+    println!("{line}");
+}
+
+/// `cargo test --test card -- --ignored --nocapture table`
+#[test]
+#[ignore = "minutes on a card"]
+fn table() {
+    let Some(context) = cuda() else { return };
+    println!(
+        "| problem | s | first s | violation | objective | support vectors | steps | end | processor s | objectives apart | labels apart outside 1e-3 and 1e-5 |"
+    );
+    let s20 = clouds(20_000, 20, 40, 1.0);
+    row("s20-20k C=1", &s20, 0.05, 1.0, &context, true);
+    row("s20-20k C=10", &s20, 0.05, 10.0, &context, true);
+    let middle = cover(131_072);
+    row("cov-131k smooth C=1", &middle, 0.05, 1.0, &context, true);
+    row("cov-131k smooth C=10", &middle, 0.05, 10.0, &context, true);
+    row("cov-131k spiky C=10", &middle, 0.5, 10.0, &context, false);
+    let large = cover(524_288);
+    row("cov-524k smooth C=1", &large, 0.05, 1.0, &context, false);
+    row("cov-524k smooth C=10", &large, 0.05, 10.0, &context, false);
+    row("cov-524k spiky C=10", &large, 0.5, 10.0, &context, false);
+    row("cov-131k smooth C=100", &middle, 0.05, 100.0, &context, false);
+}
