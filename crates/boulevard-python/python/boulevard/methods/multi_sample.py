@@ -1,5 +1,7 @@
 """One decision for several samples that share a label."""
 
+# long: one estimator whose many parameters and attributes are documented one by one.
+
 import json
 from collections.abc import Iterable
 from numbers import Integral
