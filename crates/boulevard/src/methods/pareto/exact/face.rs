@@ -14,6 +14,13 @@ use crate::linalg::UpdatedFactor;
 
 /// Free variables up to which a factor is kept.
 const MOST_FREE: usize = 5000;
+
+/// Free variables up to which a factor is kept within `memory` bytes: a quarter of it for the factor, its room to grow and the matrix it
+/// is made of.
+pub(super) fn most_free(memory: Option<usize>) -> usize {
+    const BYTES: f64 = 2.6 * size_of::<f64>() as f64;
+    memory.map_or(MOST_FREE, |memory| MOST_FREE.min((0.25 * memory as f64 / BYTES).sqrt() as usize))
+}
 /// Added to the diagonal, relative to its largest value, the smallest that works: free sets may exceed the matrix' numerical rank.
 const RIDGES: [f64; 3] = [1e-13, 1e-12, 1e-11];
 
@@ -45,6 +52,7 @@ pub(super) fn descend(
     largest: f64,
     point: &mut Point<'_>,
     kept: &mut Option<Face>,
+    most: usize,
     stop: &dyn Fn() -> bool,
 ) -> FaceStep {
     let n = point.alpha.len();
@@ -52,7 +60,7 @@ pub(super) fn descend(
     if free.len() < 2 {
         return FaceStep::Best;
     }
-    if free.len() > MOST_FREE {
+    if free.len() > most {
         return FaceStep::NoFactor;
     }
     let followed = kept.take().and_then(|mut face| face.follow(rows, &free, point).then_some(face));
@@ -83,7 +91,7 @@ pub(super) fn descend(
         if updated {
             // The factor has been changed many times: try once more with a new one.
             *kept = None;
-            return descend(rows, largest, point, kept, stop);
+            return descend(rows, largest, point, kept, most, stop);
         }
         return FaceStep::Best;
     }

@@ -96,6 +96,7 @@ impl<'a> SlotTask<'a> {
         let equality = if self.balanced { Equality::TwoSums(&second) } else { Equality::Sum };
         let sides: Vec<u8> = (0..n).map(|i| self.side(i) as u8).collect();
         let largest = solver.largest_diagonal();
+        let most = face::most_free(self.context.memory);
         let floor = 1e-14 * largest * start.iter().sum::<f64>().min(1.0);
         let (mut alpha, mut known, mut iterations) = (start, gradient, 0);
         let mut aim = self.tolerance;
@@ -106,7 +107,7 @@ impl<'a> SlotTask<'a> {
                 && faces
             {
                 let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides };
-                match face::descend(self.source.double()?, largest, &mut point, kept, &|| self.stopped().is_some()) {
+                match face::descend(self.source.double()?, largest, &mut point, kept, most, &|| self.stopped().is_some()) {
                     face::FaceStep::Gained => idle = 0,
                     face::FaceStep::Best => idle += 1,
                     face::FaceStep::NoFactor => faces = false,
