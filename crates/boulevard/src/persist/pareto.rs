@@ -166,7 +166,7 @@ fn check(model: &ParetoModel) -> Result<()> {
         return Err(Error::data("the classifier and the fronts of a model must have the same classes"));
     }
     if model.picked >= model.front.len() {
-        return Err(Error::shape("points of the front, more than the picked one", model.picked + 1, model.front.len()));
+        return Err(Error::shape("points of the front, more than the picked one", model.picked.saturating_add(1), model.front.len()));
     }
     equal("estimates, one per point of the front", model.front.len(), model.estimates.len())?;
     let rows = model.rows.len();
