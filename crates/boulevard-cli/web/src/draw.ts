@@ -13,6 +13,8 @@ export interface View {
   y?: [number, number];
   /** The chosen key. */
   key?: number | undefined;
+  /** The row that carries the mark that can be dragged. */
+  mark?: Row | undefined;
   themed: Element;
 }
 
@@ -23,6 +25,7 @@ export interface Spot {
   title: string;
   key: number | null;
   row: number | null;
+  cell: boolean;
 }
 
 /** What is told about a row. */
@@ -46,7 +49,7 @@ export function spotsOf(picture: Picture): Spot[] {
     if (["ground", "area", "rule", "rug"].includes(layer.mark)) continue;
     for (const row of rowsOf(layer)) {
       if (row["x"] === null || row["y"] === null || row["x"] === undefined || row["y"] === undefined) continue;
-      spots.push({ x: row["x"]!, y: row["y"]!, title: told(picture, layer, row), key: (row["key"] as number | undefined) ?? null, row: (row["row"] as number | undefined) ?? null });
+      spots.push({ x: row["x"]!, y: row["y"]!, title: told(picture, layer, row), key: (row["key"] as number | undefined) ?? null, row: (row["row"] as number | undefined) ?? null, cell: layer.mark === "cells" });
     }
   }
   return spots;
@@ -253,6 +256,7 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
       ...axes,
       ...others.flatMap((layer) => marksOf(picture, layer, view)),
       ...(chosenLine.length ? [Plot.dot(chosenLine, { x: "x", y: "y", r: 5, fill: "var(--chosen)", stroke: "var(--card)" })] : []),
+      ...(view.mark ? [Plot.dot([view.mark], { x: "x", y: "y", r: 8, fill: "var(--chosen)", stroke: "var(--card)", strokeWidth: 2, className: "grip" } as Plot.DotOptions)] : []),
       Plot.text([axisLabel(picture.y.label, ordinalY ? undefined : picture.y.unit)], { frameAnchor: "top-left", dx: -marginLeft + 2, dy: -marginTop + 4, textAnchor: "start", lineAnchor: "top", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`↑ ${label}`, wide - 8) } as Plot.TextOptions),
       Plot.text([axisLabel(picture.x.label, picture.x.unit)], { frameAnchor: "bottom-right", dy: marginBottom - 6, dx: marginRight - 4, textAnchor: "end", lineAnchor: "bottom", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`${label} →`, wide - 8) } as Plot.TextOptions),
       Plot.tip(spots, pointer({ x: "x", y: "y", title: "title", fill: "var(--card)", stroke: "var(--line)", fontSize: 12, maxRadius: narrow ? 30 : 40, lineWidth: 24 } as Plot.TipOptions)),
