@@ -6,7 +6,7 @@ import { request as plainRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { boulevard, drawn, explore, launch, open, overlaps, settled, tables, together, tooWide, violations } from "./kit.mjs";
+import { boulevard, drawn, explore, launch, open, overlaps, settled, started, tables, together, tooWide, violations } from "./kit.mjs";
 
 let browser;
 let folder;
@@ -16,6 +16,8 @@ before(async () => {
   for (const [name, text] of Object.entries(tables())) writeFileSync(join(folder, name), text);
 });
 after(async () => {
+  // A test that failed may have left its server behind.
+  for (const child of started) child.kill("SIGKILL");
   await browser.close();
   rmSync(folder, { recursive: true });
 });
@@ -186,7 +188,9 @@ test("train on the page, choose on the front, save, and predict with it", async 
   const first = await page.locator("#rows tbody button").first().textContent();
   await page.locator("#rows tbody button").first().click();
   await page.waitForFunction((first) => document.querySelector("#row h2").textContent.startsWith(`Row ${first}:`), first);
-  const cell = await page.locator('#point-pictures figure[data-id="confusion"] svg rect').last().boundingBox();
+  const last = page.locator('#point-pictures figure[data-id="confusion"] svg rect').last();
+  await last.scrollIntoViewIfNeeded();
+  const cell = await last.boundingBox();
   await page.mouse.move(cell.x + cell.width / 2, cell.y + cell.height / 2);
   await page.mouse.click(cell.x + cell.width / 2, cell.y + cell.height / 2);
   await page.waitForFunction(() => document.querySelectorAll("#rows select")[0].value !== "" && document.querySelector("#rows tbody tr.wrong") === null);
@@ -309,6 +313,20 @@ test("the page answers during a long fit, refuses a second one, and survives bei
   assert.equal(second.status, 409);
   assert.match(second.words, /one training at a time: `boulevard train large.csv --method svc/);
   assert.ok(Date.now() - start < 2000, "the page answers while a fit runs");
+  // Neither the server nor the page's own thread waits for the solver.
+  const waits = await page.evaluate(async () => {
+    const waits = [];
+    for (let i = 0; i < 15; i++) {
+      const start = performance.now();
+      await fetch("/api/state");
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      waits.push(performance.now() - start);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return waits.sort((a, b) => a - b);
+  });
+  assert.ok(await page.isVisible("#stop"), "the fit still runs");
+  assert.ok(waits[7] < 200 && waits[14] < 1500, `answers while a fit runs took ${waits.map(Math.round)} ms`);
   await close();
   // The browser is gone; the server is not, and neither is the training.
   await new Promise((resolve) => setTimeout(resolve, 300));
@@ -323,14 +341,13 @@ test("the page answers during a long fit, refuses a second one, and survives bei
   const began = Date.now();
   server.child.kill("SIGINT");
   assert.equal((await server.ended).code, 0, "Ctrl-C in the middle of a training ends cleanly");
-  assert.ok(Date.now() - began < 20_000, `ended after ${Date.now() - began} ms`);
-  assert.equal(existsSync(join(tmpdir(), "boulevard-explore-left")), false);
+  assert.ok(Date.now() - began < 5000, `ended after ${Date.now() - began} ms`);
   assert.deepEqual(readdirSync(tmpdir()).filter((name) => name.startsWith("boulevard-explore-")), [], "no temporary folder stays");
 });
 
 test("the first paint of a report of 20 000 rows takes less than a second", async () => {
   boulevard(["train", "large.csv", "--method", "linear", "-q", "--report", "large.html"], folder);
-  await checkReport(join(folder, "large.html"));
+  holds(await checkReport("large.html"), [...GOOD, "weights", "map", "dependence"], "large.html");
   const { page, close } = await open(browser, `file://${join(folder, "large.html")}`);
   await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);

@@ -52,9 +52,13 @@ export function tables() {
   };
 }
 
+/** Servers that were started. */
+export const started = [];
+
 /** Starts the server and waits for its address. */
 export function explore(words, folder) {
   const child = spawn(program, ["explore", "--no-open", ...words], { cwd: folder });
+  started.push(child);
   let text = "";
   let errors = "";
   child.stderr.on("data", (part) => (errors += part));
