@@ -184,7 +184,8 @@ fn drawn(spec: &Spec, entries: &[Entry], figures: &[Picture]) -> Vec<Picture> {
     // Parts reported apart have no bar, unless there is nothing else.
     let shown = entries.iter().filter(|entry| entry.counts || !counts);
     let bars: Vec<(String, f64, Option<f64>)> = shown.map(|entry| (name(entry), entry.ours, entry.published)).collect();
-    let sentence = format!("Bars: our {}. Stars: the published number.", spec.measure);
+    let stars = if bars.iter().any(|bar| bar.2.is_some()) { " Stars: the published number." } else { "" };
+    let sentence = format!("Bars: our {}.{stars}", spec.measure);
     let beside = (!bars.is_empty()).then(|| gallery::published(&bars, spec.measure, &sentence));
     beside.into_iter().chain(figures.iter().cloned()).collect()
 }

@@ -26,6 +26,8 @@ pub fn fit(id: usize, fit: &Fit) -> Result<Value> {
         if let Some(judged) = fit.judged(None)? {
             good = story::goodness(&judged)?;
             hardest = Some(gallery::hardest(&judged));
+        } else if let Some(sets) = gallery::Judged::of_sets(&fit.folds, data)? {
+            good = story::goodness(&sets)?;
         }
         (own, general) = story::learnt(&fit.model, data, &context)?;
     }

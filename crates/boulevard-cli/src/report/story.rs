@@ -150,6 +150,8 @@ pub fn tell(
     }
     if let Some(judged) = &judged {
         page.pictures(goodness(judged)?);
+    } else if let Some(sets) = Judged::of_sets(folds, data)? {
+        page.text("Decisions are about sets of rows; so are these numbers.").pictures(goodness(&sets)?);
     }
     let mut hard = others(fitted, folds, data, context, page)?;
     let (own, general) = learnt(fitted, data, context)?;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csvOf, tableOf } from "../src/csv.ts";
-import { ends, logTicks, spotsOf, told } from "../src/draw.ts";
+import { ends, logTicks, spotsOf, ticksOf, told } from "../src/draw.ts";
 import { isBarList } from "../src/bars.ts";
 import { dash, symbol } from "../src/palette.ts";
 import type { Picture } from "../src/types.ts";
@@ -52,6 +52,11 @@ test("axes take in all layers; percent starts at zero", () => {
   assert.deepEqual(logTicks([0.001, 1000], 7), [0.001, 0.01, 0.1, 1, 10, 100, 1000]);
   assert.deepEqual(logTicks([1e-9, 1], 3).length, 4);
   assert.ok(logTicks([2, 9], 5).includes(5));
+  const high = { ...picture, layers: [{ mark: "line", name: "", role: "neutral", columns: { x: [0, 1, 2], y: [21, 25, 24] } }] } as Picture;
+  assert.ok(ends(high, "y")[0] > 20, "what lies high is looked at closely");
+  const rounds = { ...high, x: { label: "rounds", scale: "linear" } } as Picture;
+  assert.deepEqual(ticksOf(rounds, "x", [-0.06, 2.06], 7), [0, 1, 2]);
+  assert.equal(ticksOf({ ...rounds, layers: [{ ...rounds.layers[0]!, columns: { x: [0.5], y: [1] } }] }, "x", [0, 1], 7), 7);
 });
 
 test("what is told about a row, and what can be chosen", () => {

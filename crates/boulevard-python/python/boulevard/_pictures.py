@@ -196,7 +196,7 @@ def _layer(layer: Mapping[str, Any], x: _Axis, y: _Axis) -> str:
     if mark == "points":
         return _dots(places, hue, 5 if layer["role"] == "chosen" else 3)
     if mark == "bars":
-        return _bars(places, x, y, hue)
+        return _bars(places, x, y, hue) + _whiskers(columns, places, x)
     return _cells(layer, places, x, y) if mark == "cells" else ""
 
 
@@ -215,6 +215,12 @@ def _bars(places: Sequence[tuple[int, float, float]], x: _Axis, y: _Axis, hue: s
             box = (a - thick / 2, min(b, zero), thick, abs(b - zero))
         bars.append('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}" opacity="0.85"/>'.format(*box, hue))
     return "".join(bars)
+
+
+def _whiskers(columns: Mapping[str, Any], places: Sequence[tuple[int, float, float]], x: _Axis) -> str:
+    ends = [(x.at(columns["x1"][place]), x.at(columns["x2"][place]), b) for place, _, b in places] if "x1" in columns else []
+    ways = [f"M{a:.1f} {b:.1f}H{c:.1f}" for a, c, b in ends if a is not None and c is not None]
+    return f'<path d="{" ".join(ways)}" stroke="currentColor" stroke-width="1.5"/>' if ways else ""
 
 
 def _cells(layer: Mapping[str, Any], places: Sequence[tuple[int, float, float]], x: _Axis, y: _Axis) -> str:

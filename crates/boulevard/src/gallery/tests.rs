@@ -103,7 +103,7 @@ fn a_column_that_does_nothing_is_last() {
     assert!(line.windows(2).all(|pair| (pair[1] - pair[0] - step).abs() < 1e-9));
     let map = decision_map(&model, &data, Some(&importance), &context).unwrap().unwrap();
     sound(&map);
-    assert!(map.sentence.contains("other columns") || map.sentence.contains("variance"), "{}", map.sentence);
+    assert!(map.sentence.contains("other column") || map.sentence.contains("variance"), "{}", map.sentence);
     let explained = explain(&model, &data, 5, None, &context).unwrap();
     explained.pictures.iter().for_each(sound);
     assert!(explained.changes.iter().all(|text| text.contains("would be said")));

@@ -11,6 +11,7 @@ use super::curve::Curve;
 use super::{Comparison, Judged, label_confusion, verdict};
 use crate::args::EvaluateArgs;
 use crate::report::html::Page;
+use crate::report::table::Table;
 use crate::report::{labels, number, story};
 
 /// Methods side by side, then what each said about the rows it had not seen.
@@ -19,10 +20,10 @@ pub fn page(judged: &[Judged], tests: &[Comparison], curve: Option<&Curve>, data
     let name = args.data.file_name().map_or_else(|| args.data.display().to_string(), |name| name.to_string_lossy().into_owned());
     let mut page = Page::new(&format!("{} on {name}", judged.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")));
     page.text(&format!(
-        "{name}: {}. {} folds, repeated {} times; every row is judged by machines that did not see it.",
+        "{name}: {}. {} folds{}; every row is judged by machines that did not see it.",
         crate::data::in_words(data),
         args.folds,
-        args.repeats
+        if args.repeats > 1 { format!(", repeated {} times", args.repeats) } else { String::new() }
     ));
     let rows = rows(judged);
     let sentence = sentence(&rows, share);
@@ -41,7 +42,7 @@ pub fn page(judged: &[Judged], tests: &[Comparison], curve: Option<&Curve>, data
         }
         page.pictures(pictures(one, data)?);
     }
-    page.section("How it was made").lines(&story::command_line());
+    page.section("How it was made").table(&fits(judged)).lines(&story::command_line());
     story::summary(&mut page, data);
     Ok(page.finish())
 }
@@ -52,6 +53,8 @@ pub fn pictures(one: &Judged, data: &Dataset<'_>) -> Result<Vec<Picture>> {
     if let Some(rows) = gallery::Judged::from_folds(&one.folds, data)? {
         pictures.extend(story::goodness(&rows)?);
         pictures.push(gallery::hardest(&rows));
+    } else if let Some(sets) = gallery::Judged::of_sets(&one.folds, data)? {
+        pictures.extend(story::goodness(&sets)?);
     }
     if let Some(counts) = label_confusion(one, data)? {
         pictures.push(gallery::label_bars(&counts, "rows that were not learnt from"));
@@ -88,4 +91,17 @@ fn sentence(rows: &[(String, f64, f64)], share: bool) -> String {
 pub fn side_by_side(judged: &[Judged], data: &Dataset<'_>) -> Picture {
     let (rows, share) = (rows(judged), !matches!(data.target, Target::Real(_)));
     gallery::comparison(&rows, share, &sentence(&rows, share))
+}
+
+/// How the fits behind the numbers went.
+fn fits(judged: &[Judged]) -> Table {
+    let mut table = Table::new(["method", "fits", "not converged", "time per fit", "largest gap"]);
+    for one in judged {
+        let reports = || one.folds.iter().map(|fold| &fold.report);
+        let seconds = reports().map(|report| report.seconds).sum::<f64>() / one.folds.len().max(1) as f64;
+        let gap = reports().map(|report| report.gap).fold(0.0, f64::max);
+        let cells = [one.name.clone(), one.folds.len().to_string(), one.unconverged.to_string(), number::seconds(seconds), format!("{gap:.0e}")];
+        table.row(cells);
+    }
+    table
 }
