@@ -143,11 +143,14 @@ impl GramRows {
         let (rows, columns, lanes, width) = (gram.rows, gram.columns, gram.lanes, gram.width);
         let order: Vec<usize> = (0..rows).collect();
         if symmetric {
+            // Blocks that are too small for questions inside add up, and their memory is touched for the first time.
+            let mut meter = context.meter("kernel");
             for (block, out) in order.chunks(lanes).zip(gram.values.chunks_mut(lanes * width)) {
                 let end = block[block.len() - 1] + 1;
+                meter.spend(block.len() * end * (kernel.work() + 8))?;
                 fill_watched(kernel, block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
             }
-            linalg::mirror(&mut gram.values, rows, width);
+            linalg::mirror_in(&mut gram.values, rows, width, context)?;
         } else {
             fill_watched(kernel, &order, 0..columns, &mut gram.values.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
         }

@@ -73,7 +73,7 @@ where
             return Ok(None);
         }
         let split = &splits[k];
-        let model = learner.fit_in(&learner.training_part(data, &split.train), &inner)?;
+        let model = learner.fit_in(&learner.training_part(data, &split.train, &inner)?, &inner)?;
         if !counter.finish(model.report().stop) {
             return Ok(None);
         }

@@ -475,6 +475,8 @@ impl Learner for ParetoSvc {
         let start = Instant::now();
         self.validate()?;
         self.check_data(data)?;
+        // The solver's rows, the factor of the free samples and the table's copies are in memory at the same time.
+        let context = &context.with_share(0.6);
         let classes: &Categories = data.expect_classes()?;
         let kernel = self.similarity(&data.x)?;
         let Measured { train, held, codes, machines, front, mut report } = self.measure(data, &kernel, 0, 0.0, context)?;
