@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _html, _notes, _progress
 from ._limits import count_threads
+from ._pictures import Pictures
 from ._request import Data, Limits, Tasks
 from ._typing import Parts, Table
 from .exceptions import DataError
@@ -340,17 +341,18 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self._need_model()
         self._native.save(os.fspath(path), _notes.write(self))
 
-    def pictures(self) -> list[dict[str, Any]]:
+    def pictures(self) -> Pictures:
         """Describe pictures of what the model learnt, as the program's reports and its page draw them.
 
         Returns
         -------
         list of dict
             Per picture ``id``, ``title``, ``sentence`` (what to see in it), the axes ``x`` and ``y`` (label, unit, scale) and ``layers``
-            (mark, name, role, columns). Pictures that need the training rows are left out. Plain data: draw it with what you like.
+            (mark, name, role, columns). Pictures that need the training rows are left out. Plain data: draw it with what you like; a
+            notebook draws the list itself.
         """
         self._need_model()
-        return list(json.loads(self._native.pictures()))
+        return Pictures(json.loads(self._native.pictures()))
 
     def describe(self) -> str:
         """Describe the fitted model in words, the same as ``boulevard inspect`` prints.

@@ -13,6 +13,7 @@ mod machine;
 mod model;
 mod multiclass;
 mod one_class;
+mod pictures;
 mod svc;
 mod svr;
 

@@ -36,7 +36,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-pub use cross_validate::{CrossValidation, FoldResult, cross_validate};
+pub use cross_validate::{CrossValidation, FoldResult, SetAnswers, cross_validate};
 pub use folds::default_folds;
 pub use grid_search::GridSearch;
 pub use grid_table::{GridPoint, GridResult};

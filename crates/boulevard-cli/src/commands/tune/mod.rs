@@ -81,19 +81,21 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
         fitted.save(path)?;
     }
     let price = price_name(&plan);
-    if let Some(path) = &args.report {
+    let picture = {
         let grid: Vec<GridCell> = cells.iter().map(Cell::drawn).collect();
-        let best = cells.iter().position(|cell| std::ptr::eq(cell, best)).unwrap_or(0);
+        let place = cells.iter().position(|cell| std::ptr::eq(cell, best)).unwrap_or(0);
         let share = !matches!(data.target, Target::Real(_));
-        let picture = gallery::search(&grid, [if price == "nu" { "nu" } else { "C" }, "gamma"], best, share);
-        report(path, picture, &fitted, &at(&plan.work, cells[best].price, cells[best].gamma), &data, args)?;
+        gallery::search(&grid, [if price == "nu" { "nu" } else { "C" }, "gamma"], place, share)
+    };
+    if let Some(path) = &args.report {
+        report(path, picture.clone(), &fitted, &at(&plan.work, best.price, best.gamma), &data, args)?;
     }
     if args.run.json {
         let rows: Vec<_> =
             cells.iter().map(|c| json!({ price: c.price, "gamma": c.gamma, "mean": mean_or_null(&c.errors), "folds": c.errors })).collect();
         print_json(&json!({
             "error": loss_name(&data.target), "grid": rows, "best": { price: best.price, "gamma": best.gamma, "mean": mean(&best.errors) },
-            "finished": cells.len() - missing, "model": args.output, "fit": fitted.to_json(),
+            "finished": cells.len() - missing, "model": args.output, "fit": fitted.to_json(), "pictures": [picture],
         }))?;
         return Ok(Outcome::Done);
     }
