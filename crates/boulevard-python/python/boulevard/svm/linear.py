@@ -277,9 +277,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
 
         {predicted_labels}
         """
-        values = self.decision_function(X)
-        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_.take(codes)
+        return self.classes_.take(self._judge("codes", X))
 
 
 @loads("linear_svr")
