@@ -63,9 +63,11 @@ def rows():
 
 def sparse(rounds):
     """Sparse rows: the same weights in both machines."""
-    for density in (0.0005, 0.0015):
-        X = sp.random(20_000, 50_000, density=density, format="csr", random_state=0)
+    for per_row in (25, 75):
         random = np.random.default_rng(0)
+        columns = np.sort(random.integers(0, 50_000, size=(20_000, per_row)), axis=1)
+        X = sp.csr_matrix((random.random(columns.size), columns.ravel(), np.arange(0, columns.size + 1, per_row)), shape=(20_000, 50_000))
+        X.sum_duplicates()
         for classes in (2, 6, 20):
             y = random.integers(0, classes, X.shape[0])
             ours = boulevard.LinearSVC(tol=0.1, max_time=5).fit(X[:2000], y[:2000])

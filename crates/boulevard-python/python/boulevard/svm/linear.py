@@ -277,7 +277,8 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
 
         {predicted_labels}
         """
-        return self.classes_.take(self._judge("codes", X))
+        codes = self._judge("codes", X)
+        return self.classes_.take(codes)
 
 
 @loads("linear_svr")

@@ -49,25 +49,21 @@ pub struct SparseRows<'a, I, V> {
     pub values: &'a [V],
 }
 
-/// The weights of a machine of several outputs, side by side: per group of up to [`WIDEST`] outputs, one row per column.
+/// The weights of a machine of several outputs, side by side: one row per column.
 #[derive(Clone, Debug)]
 pub struct SideBySide {
-    groups: Vec<Vec<f64>>,
+    weights: Vec<f64>,
 }
 
 impl SideBySide {
     /// The same numbers as the machine's, in another order.
     pub fn new(machine: &LinearMachine) -> Self {
-        let group = |first: usize| {
-            let width = WIDEST.min(machine.outputs() - first);
-            let mut group = vec![0.0; machine.features * width];
-            for m in 0..width {
-                let weights = machine.output(first + m);
-                group.chunks_exact_mut(width).zip(weights).for_each(|(place, weight)| place[m] = *weight);
-            }
-            group
-        };
-        Self { groups: (0..machine.outputs()).step_by(WIDEST).map(group).collect() }
+        let k = machine.outputs();
+        let mut weights = vec![0.0; machine.features * k];
+        for m in 0..k {
+            weights.chunks_exact_mut(k).zip(machine.output(m)).for_each(|(place, weight)| place[m] = *weight);
+        }
+        Self { weights }
     }
 
     /// Whether `values` numbers are read often enough to pay for the turning.
@@ -156,55 +152,77 @@ impl<I: Place, V: Copy + Into<f64> + Sync> SparseRows<'_, I, V> {
 
     /// All outputs of the rows in `range` into `out`, row-major.
     fn sums(&self, machine: &LinearMachine, turned: Option<&SideBySide>, range: Range<usize>, out: &mut [f64]) -> End {
-        let Some(turned) = turned else {
-            let one = |m: usize| self.group::<1>(machine.output(m), &machine.biases, m, range.clone(), out);
-            return (0..machine.outputs()).map(one).max().unwrap_or(End::Sound);
-        };
-        let some = |(number, weights): (usize, &Vec<f64>)| {
-            let (first, biases, rows) = (number * WIDEST, &machine.biases[..], range.clone());
-            match machine.outputs() - first {
-                1 => self.group::<1>(weights, biases, first, rows, out),
-                2 => self.group::<2>(weights, biases, first, rows, out),
-                3 => self.group::<3>(weights, biases, first, rows, out),
-                4 => self.group::<4>(weights, biases, first, rows, out),
-                5 => self.group::<5>(weights, biases, first, rows, out),
-                6 => self.group::<6>(weights, biases, first, rows, out),
-                7 => self.group::<7>(weights, biases, first, rows, out),
-                _ => self.group::<WIDEST>(weights, biases, first, rows, out),
-            }
-        };
-        turned.groups.iter().enumerate().map(some).max().unwrap_or(End::Sound)
-    }
-
-    /// Outputs `first..first + K` of the rows in `range`, from weights that lie side by side.
-    fn group<const K: usize>(&self, weights: &[f64], biases: &[f64], first: usize, range: Range<usize>, out: &mut [f64]) -> End {
-        let (weights, _) = weights.as_chunks::<K>();
-        let mut end = End::Sound;
+        let (k, mut end) = (machine.outputs(), End::Sound);
         let ends = self.offsets[range.start..=range.end].windows(2);
-        for (ends, out) in ends.zip(out.chunks_exact_mut(biases.len())) {
+        for (ends, out) in ends.zip(out.chunks_exact_mut(k)) {
             let span = ends[0].place()..ends[1].place();
             let (Some(columns), Some(values)) = (self.columns.get(span.clone()), self.values.get(span)) else {
                 return End::Outside;
             };
-            // The sum of nothing, to which adding changes no bit.
-            let mut sums = [-0.0; K];
-            for (column, value) in columns.iter().zip(values) {
-                let Some(weights) = weights.get(column.place()) else { return End::Outside };
-                let value: f64 = (*value).into();
-                for (sum, weight) in sums.iter_mut().zip(weights) {
-                    *sum += weight * value;
-                }
+            let found = match turned {
+                Some(turned) => side_by_side(columns, values, &turned.weights, machine.features, out),
+                None => (0..k).all(|m| {
+                    let weights = machine.output(m);
+                    sum(columns, values, |column| weights.get(column).map(std::array::from_ref), &mut out[m..=m])
+                }),
+            };
+            if !found {
+                return End::Outside;
             }
             // A value that is not finite makes every sum that it enters not finite, so no other pass has to look for one.
-            if !sums.iter().all(|sum| sum.is_finite()) {
+            if !out.iter().all(|sum| sum.is_finite()) {
                 end = End::NotFinite;
             }
-            for ((out, sum), bias) in out[first..].iter_mut().zip(sums).zip(&biases[first..]) {
-                *out = sum + bias;
-            }
+            out.iter_mut().zip(&machine.biases).for_each(|(out, bias)| *out += bias);
         }
         end
     }
+}
+
+/// All sums of a row from weights that lie side by side; whether all columns are inside.
+#[inline(always)]
+fn side_by_side<I: Place, V: Copy + Into<f64>>(columns: &[I], values: &[V], weights: &[f64], features: usize, out: &mut [f64]) -> bool {
+    macro_rules! by_width {
+        ($($width:literal)*) => {
+            match out.len() {
+                $($width => {
+                    let (weights, _) = weights.as_chunks::<$width>();
+                    sum::<_, _, $width>(columns, values, |column| weights.get(column), out)
+                })*
+                // More than fit into the registers: some at a time, while the row is near.
+                k => (0..k).step_by(WIDEST).all(|first| {
+                    let out = &mut out[first..(first + WIDEST).min(k)];
+                    let place = |column: usize| if column < features { weights.get(column * k + first..) } else { None };
+                    match out.len() {
+                        $($width => sum::<_, _, $width>(columns, values, |column| place(column)?.first_chunk(), out),)*
+                        _ => unreachable!("at most {WIDEST} at a time"),
+                    }
+                }),
+            }
+        };
+    }
+    by_width!(1 2 3 4 5 6 7 8)
+}
+
+/// `K` sums of a row; `place` finds the weights of a column. Whether all columns are inside.
+#[inline(always)]
+fn sum<'a, I: Place, V: Copy + Into<f64>, const K: usize>(
+    columns: &[I],
+    values: &[V],
+    place: impl Fn(usize) -> Option<&'a [f64; K]>,
+    out: &mut [f64],
+) -> bool {
+    // The sum of nothing, to which adding changes no bit.
+    let mut sums = [-0.0; K];
+    for (column, value) in columns.iter().zip(values) {
+        let Some(weights) = place(column.place()) else { return false };
+        let value: f64 = (*value).into();
+        for (sum, weight) in sums.iter_mut().zip(weights) {
+            *sum += weight * value;
+        }
+    }
+    out.copy_from_slice(&sums);
+    true
 }
 
 /// What was found in some rows; the worst is the last.
