@@ -8,7 +8,7 @@ mod classifier;
 mod cluster;
 mod describe;
 mod learner;
-mod linear;
+pub(crate) mod linear;
 mod machine;
 mod model;
 mod multiclass;
