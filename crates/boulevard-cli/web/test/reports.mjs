@@ -117,7 +117,7 @@ test("a report can be hovered, zoomed, read as a table, downloaded, and its thre
   assert.match(lines[0], /^layer,x,/);
   assert.ok(lines.length > 60 && lines.some((line) => line.startsWith("training,")), "the data of every layer");
   await figure.locator("summary").click();
-  assert.ok((await figure.locator("table tr").count()) > 20, "a table behind the picture");
+  await figure.locator("table tr").nth(20).waitFor();
 
   // The threshold: by keys on its slider, then with the mouse on the curve; words and matrix follow.
   const told = () => page.locator(".threshold output").textContent();
