@@ -298,5 +298,7 @@ fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>) -> Resul
         .iter()
         .map(|c| json!({ "first": judged[c.first].name, "second": judged[c.second].name, "mean": c.test.mean, "t": c.test.t, "degrees": c.test.degrees, "p": c.test.p }))
         .collect();
-    Ok(json!({ "error": loss_name(&data.target), "rows": data.len(), "methods": methods?, "comparisons": tests, "pictures": [page::side_by_side(judged, data)] }))
+    Ok(
+        json!({ "error": loss_name(&data.target), "rows": data.len(), "methods": methods?, "comparisons": tests, "pictures": [page::side_by_side(judged, data)] }),
+    )
 }

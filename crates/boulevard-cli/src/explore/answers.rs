@@ -154,7 +154,8 @@ pub fn save(shared: &Shared, fit: &Fit, asked: &Save) -> Result<Value> {
     let table = shared.source().map_or_else(|| "DATA".to_owned(), |source| source.name);
     let word = |text: &str| request::typed(&[text.to_owned()]).trim_start_matches("boulevard ").to_owned();
     let predict = format!("boulevard predict {} {}", word(name), word(&table));
-    let python = format!("import boulevard\nmodel = boulevard.load({})\nmodel.predict(X)  # the columns of {table}, in their order", json!(name));
+    let python =
+        format!("import boulevard\nmodel = boulevard.load({})\nmodel.predict(X)  # the columns of {table}, in their order", json!(name));
     Ok(json!({ "path": path, "command": command, "predict": predict, "python": python }))
 }
 

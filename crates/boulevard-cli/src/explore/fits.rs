@@ -44,7 +44,15 @@ impl Fit {
         let fitted = model::load(path)?;
         let data = table.map(|source| labelled(&fitted, source)).transpose()?;
         let command = format!("boulevard inspect {}", path.display());
-        Ok(Self { title: path.display().to_string(), command, model: fitted, data, folds: Vec::new(), seen: Mutex::default(), judged: Mutex::default() })
+        Ok(Self {
+            title: path.display().to_string(),
+            command,
+            model: fitted,
+            data,
+            folds: Vec::new(),
+            seen: Mutex::default(),
+            judged: Mutex::default(),
+        })
     }
 
     /// The points of a front; none for other models.

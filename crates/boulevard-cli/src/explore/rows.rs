@@ -64,8 +64,8 @@ pub fn explain(fit: &Fit, row: usize, point: Option<usize>) -> Result<Value> {
     ensure!(row <= data.len(), "there is no row {row}: the table has {}", data.len());
     let prepared = chosen.prepare(&data.x.select(&[row - 1]))?;
     let told = gallery::explain(&chosen, data, row - 1, prepared.as_ref(), &Context::default())?;
-    let values: Vec<(String, String)> =
-        (0..data.x.columns().min(VALUES)).map(|column| (data.feature_name(column), number::general(data.x.get(row - 1, column), 5))).collect();
+    let values: Vec<(String, String)> = (0..data.x.columns().min(VALUES))
+        .map(|column| (data.feature_name(column), number::general(data.x.get(row - 1, column), 5)))
+        .collect();
     Ok(json!({ "row": row, "truth": told.truth, "said": told.said, "changes": told.changes, "pictures": told.pictures, "values": values }))
 }
-

@@ -178,7 +178,9 @@ fn explained(page: &mut Page, fitted: &AnyModel, rows: &[usize], data: &Dataset<
     }
     let width = data.x.columns();
     let each = width.saturating_mul(width).saturating_mul(fitted.support_vectors().max(1)).max(1);
-    page.text("Why the model of all rows decides about them as it does: what pulled, which support vectors are near, what would have to change.");
+    page.text(
+        "Why the model of all rows decides about them as it does: what pulled, which support vectors are near, what would have to change.",
+    );
     for (place, &row) in rows.iter().take((WORTH / each).clamp(1, EXPLAINED)).enumerate() {
         let prepared = fitted.prepare(&data.x.select(&[row]))?;
         let told = gallery::explain(fitted, data, row, prepared.as_ref(), context)?;

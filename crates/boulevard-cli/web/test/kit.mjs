@@ -52,6 +52,17 @@ export function tables() {
   };
 }
 
+/** A table that takes a while to learn from. */
+export function large(rows) {
+  const lines = ["a,b,c,d,kind"];
+  for (let i = 0; i < rows; i++) {
+    const value = (k) => (((i * (k * 2654435761)) >>> 0) % 1000) / 500 - 1;
+    const [a, b, c, d] = [value(1), value(3), value(7), value(13)];
+    lines.push([a, b, c, d, a * b + c * d + 0.4 * value(17) > 0 ? 1 : 0].join(","));
+  }
+  return lines.join("\n") + "\n";
+}
+
 /** Servers that were started. */
 export const started = [];
 

@@ -145,7 +145,10 @@ impl Model for ScaledModel {
         let mut pictures = self.model.pictures(scaled.as_ref(), context)?;
         // Weights are those of columns as the machine saw them.
         if self.scaler.is_some() {
-            pictures.iter_mut().filter(|picture| picture.id == "weights").for_each(|picture| picture.x.label.push_str(" of the scaled column"));
+            pictures
+                .iter_mut()
+                .filter(|picture| picture.id == "weights")
+                .for_each(|picture| picture.x.label.push_str(" of the scaled column"));
         }
         Ok(pictures)
     }

@@ -31,7 +31,8 @@ pub(super) fn weights(machine: &LinearMachine, names: Option<&[String]>, classes
         let own = if one { "" } else { classes.get(output).map_or("", String::as_str) };
         picture = picture.with(Layer::new(mark, own, role).numbers("x", values).texts("y", shown.clone()));
     }
-    let output = (0..machine.outputs()).fold(0, |best, i| if machine.output(i)[first].abs() > machine.output(best)[first].abs() { i } else { best });
+    let output =
+        (0..machine.outputs()).fold(0, |best, i| if machine.output(i)[first].abs() > machine.output(best)[first].abs() { i } else { best });
     let weight = machine.output(output)[first];
     let class = if one { classes.get(1) } else { classes.get(output) };
     let speaks = class.map_or_else(
@@ -39,7 +40,11 @@ pub(super) fn weights(machine: &LinearMachine, names: Option<&[String]>, classes
         |class| format!("more of it speaks {} `{class}` ({} per unit)", if weight > 0.0 { "for" } else { "against" }, general(weight, 3)),
     );
     let drawn = if used > SHOWN { format!(", of which {SHOWN} are drawn") } else { String::new() };
-    vec![picture.saying(format!("{used} of {} columns have a weight{drawn}; the largest is that of `{}`: {speaks}.", machine.features, name(first)))]
+    vec![picture.saying(format!(
+        "{used} of {} columns have a weight{drawn}; the largest is that of `{}`: {speaks}.",
+        machine.features,
+        name(first)
+    ))]
 }
 
 /// Support vectors of each class, of `rows` that were learnt from.
@@ -50,8 +55,12 @@ pub(super) fn support(classes: &[String], counts: &[usize], rows: usize) -> Vec<
         .numbers("x", counts.iter().map(|&count| count as f64).collect())
         .texts("y", classes.to_vec());
     let advice = if 2 * all > rows { " Where most rows are needed, the kernel may be too narrow or the classes overlap." } else { "" };
-    let sentence =
-        format!("{all} support vectors{} carry the border, {} of them of class `{}`.{advice}", share(all, rows), counts[most], classes[most]);
+    let sentence = format!(
+        "{all} support vectors{} carry the border, {} of them of class `{}`.{advice}",
+        share(all, rows),
+        counts[most],
+        classes[most]
+    );
     let axes = (Axis::linear("support vectors"), Axis::names("class", classes.to_vec()));
     vec![Picture::new("support", "Which rows carry the border", axes.0, axes.1).with(layer).saying(sentence)]
 }

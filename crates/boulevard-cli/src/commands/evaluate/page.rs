@@ -100,7 +100,8 @@ fn fits(judged: &[Judged]) -> Table {
         let reports = || one.folds.iter().map(|fold| &fold.report);
         let seconds = reports().map(|report| report.seconds).sum::<f64>() / one.folds.len().max(1) as f64;
         let gap = reports().map(|report| report.gap).fold(0.0, f64::max);
-        let cells = [one.name.clone(), one.folds.len().to_string(), one.unconverged.to_string(), number::seconds(seconds), format!("{gap:.0e}")];
+        let cells =
+            [one.name.clone(), one.folds.len().to_string(), one.unconverged.to_string(), number::seconds(seconds), format!("{gap:.0e}")];
         table.row(cells);
     }
     table
