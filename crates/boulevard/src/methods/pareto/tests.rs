@@ -58,7 +58,7 @@ fn with_task<R>(x: &Matrix<'static>, signs: &[f64], kernel: &Kernel, balanced: b
     let context = Context::single();
     let table = TableKernel::new(kernel, x, &context);
     let source = SignedKernel::new(&table, signs, 1 << 24, &context);
-    work(&SlotTask { source: &source, signs, balanced, tolerance: 1e-10, max_iterations: 1_000_000, context })
+    work(&SlotTask { source: &source, signs, room: &vec![1.0; signs.len()], balanced, tolerance: 1e-10, max_iterations: 1_000_000, context })
 }
 
 fn classes(signs: &[f64]) -> Categories {
@@ -74,7 +74,7 @@ fn exact_slots_reach_the_solved_problems() {
             for point in value["front"].as_array().unwrap() {
                 let (s, q) = (point["s"].as_f64().unwrap(), point["q"].as_f64().unwrap());
                 let slot = task.descend(&mut solver, task.fill(&vec![1.0; signs.len()], s), None).unwrap();
-                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
                 assert!((found.quadratic - q).abs() <= 1e-8 * q, "{name}, s = {s}: {} instead of {q}", found.quadratic);
                 assert!((found.sum - s).abs() < 1e-12 * s.max(1.0) && found.gap < 1e-8, "{name}, s = {s}: gap {}", found.gap);
                 let worst = slot.alpha.iter().zip(numbers(&point["alpha"])).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -103,7 +103,7 @@ fn a_sweep_is_the_same_front_and_covers_its_hypervolume() {
             assert!(covered <= exact * (1.0 + 1e-9) && covered > 0.99 * exact, "{name}: {covered} of {exact}");
             let ray = value["ray_q_at_sum1"].as_f64().unwrap();
             for slot in &slots {
-                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
                 assert!(found.gap < 1e-8, "{name}: gap {} at {}", found.gap, found.sum);
                 if found.sum < value["ray_until_s"].as_f64().unwrap() {
                     assert!((found.quadratic / (found.sum * found.sum) - ray).abs() < 1e-8 * ray, "{name}: ray");
@@ -124,7 +124,7 @@ fn gradients_do_not_drift_along_a_sweep() {
         for slot in &slots {
             let exact = task.source.double().unwrap().weighted_sum(&order, &slot.alpha, 0..n);
             let worst = exact.iter().zip(&slot.gradient).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+            let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
             assert!(worst < 1e-11 && found.gap < 1e-4, "s = {}: drift {worst}, gap {}", found.sum, found.gap);
         }
     });
@@ -139,7 +139,7 @@ fn every_point_is_the_plain_machine_of_its_c() {
                 let (s, q, c) = (path["s_norm"].as_f64().unwrap(), path["q_norm"].as_f64().unwrap(), path["C"].as_f64().unwrap());
                 let mut solver = task.solver(None, &Context::single()).unwrap();
                 let slot = task.descend(&mut solver, task.fill(&vec![1.0; signs.len()], s), None).unwrap();
-                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
                 assert!((found.quadratic - q).abs() < 1e-7 * q, "{name}, C = {c}");
                 if slot.alpha.iter().any(|&a| a > 1e-9 && a < 1.0 - 1e-9) {
                     assert!((1.0 / found.lambda - c).abs() < 1e-5 * c, "{name}: C {} instead of {c}", 1.0 / found.lambda);
@@ -221,7 +221,7 @@ fn objectives_and_errors_of_given_points() {
     for (place, member) in landscape.evaluate(drafts).into_iter().enumerate() {
         let expected = [&value["f1_minus_quadratic"], &value["f2_sum"], &value["f3"]].map(|list| numbers(list)[place]);
         assert!(member.objectives.values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "point {place}");
-        let found = facts(&member.alpha, &member.gradient, &signs, false);
+        let found = facts(&member.alpha, &member.gradient, &signs, &vec![1.0; signs.len()], false);
         assert!((found.train_error - numbers(&value["train_err"])[place]).abs() < 1e-12, "point {place}");
     }
     // The same points as a front: hold-out errors.
@@ -231,7 +231,7 @@ fn objectives_and_errors_of_given_points() {
     let blank = landscape.zero();
     let mut fronts = vec![ClassFront {
         class: 1,
-        points: vec![facts(&blank.alpha, &blank.gradient, &signs, false).point(); alphas.len()],
+        points: vec![facts(&blank.alpha, &blank.gradient, &signs, &vec![1.0; signs.len()], false).point(); alphas.len()],
         alphas: alphas.concat(),
         lambdas: vec![1.0; alphas.len()],
         biases: vec![0.0; alphas.len()],
