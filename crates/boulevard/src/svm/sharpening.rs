@@ -267,3 +267,58 @@ fn held_out_losses(logs: &[f64], classes: usize, rows: &[(usize, usize, f64)], p
     }
     losses
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Outputs of six one-vs-rest machines that are right nine times in ten; their sigmoids are too cautious.
+    fn outputs() -> (Categories, Vec<f64>) {
+        let (mut codes, mut values) = (Vec::new(), Vec::new());
+        for row in 0..120u32 {
+            let class = row % 6;
+            let said = if row % 10 == 3 { (class + 1) % 6 } else { class };
+            codes.push(class);
+            values.extend((0..6).map(|k| (if k == said { 1.0 } else { -1.0 }) + 0.01 * f64::from((row * (k + 3)) % 17)));
+        }
+        let names = (0..6).map(|k| k.to_string()).collect();
+        (Categories::new(codes, names).unwrap(), values)
+    }
+
+    #[test]
+    fn the_lowest_loss_on_rows_left_out_is_chosen() {
+        let (classes, values) = outputs();
+        let fit = |method| Calibration::fit(&classes, None, &values, Outputs::Classes, method).unwrap();
+        let auto = fit(CalibrationMethod::Auto);
+        let losses = auto.losses.unwrap();
+        let best = CalibrationMethod::FITTED.iter().zip(losses).find(|(method, _)| **method == auto.method()).unwrap().1;
+        assert!(losses.iter().all(|&loss| best <= loss * (1.0 + 2.0 * WORTH)), "{losses:?}, chosen {best}");
+        for method in CalibrationMethod::FITTED {
+            assert_eq!(fit(method).method(), method);
+            assert!(fit(method).losses.is_none(), "nothing is compared where a method is given");
+        }
+        // Probabilities stay probabilities, and a power keeps their order.
+        let (plain, sharp) = (fit(CalibrationMethod::Sigmoid), fit(CalibrationMethod::Temperature));
+        for row in values.chunks_exact(6) {
+            let (p, q) = (plain.probabilities(row, 6, false), sharp.probabilities(row, 6, false));
+            assert!((q.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            assert!((0..6).all(|a| (0..6).all(|b| p[a] <= p[b] || q[a] >= q[b])));
+        }
+    }
+
+    #[test]
+    fn a_weight_of_two_is_the_row_twice_in_any_order() {
+        let (classes, values) = outputs();
+        let weights: Vec<f64> = (0..120).map(|row| f64::from(u8::from(row % 3 == 0)) + 1.0).collect();
+        let rows: Vec<usize> = (0..120).rev().flat_map(|row| vec![row; weights[row] as usize]).collect();
+        let codes = rows.iter().map(|&row| classes.codes()[row]).collect();
+        let twice = Categories::new(codes, classes.names().to_vec()).unwrap();
+        let repeated: Vec<f64> = rows.iter().flat_map(|&row| values[row * 6..(row + 1) * 6].to_vec()).collect();
+        let a = Calibration::fit(&classes, Some(&weights), &values, Outputs::Classes, CalibrationMethod::Auto).unwrap();
+        let b = Calibration::fit(&twice, None, &repeated, Outputs::Classes, CalibrationMethod::Auto).unwrap();
+        assert_eq!(a.method(), b.method());
+        for (a, b) in a.losses.unwrap().iter().zip(b.losses.unwrap()) {
+            assert!((a - b).abs() < 1e-9, "{a} and {b}");
+        }
+    }
+}

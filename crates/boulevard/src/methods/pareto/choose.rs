@@ -131,6 +131,8 @@ pub fn marks(points: &[FrontPoint], errors: &[f64], rows: usize) -> Marks {
 fn knee(points: &[FrontPoint]) -> Option<usize> {
     /// Slack, as a share of the largest sum, below which the rows count as separated.
     const LEAST: f64 = 1e-3;
+    /// How far from the chord a corner must be, as a share of both ranges: overlapping classes have none.
+    const SHARP: f64 = 0.1;
     let largest = points.last()?.sum_alpha;
     let place = |i: usize| {
         let (c, q) = (points[i].equivalent_c, points[i].quadratic);
@@ -146,7 +148,8 @@ fn knee(points: &[FrontPoint]) -> Option<usize> {
     }
     // From (0, 0) at the hardest margin to (1, 1) at the widest street: norms fall from 0 to 1 in this scale, and the corner lies above.
     let depth = |at: &(f64, f64)| (at.1 - first.1) / height - (at.0 - first.0) / width;
-    curve.iter().max_by(|a, b| depth(&a.1).total_cmp(&depth(&b.1)).then(b.0.cmp(&a.0))).map(|(i, _)| *i)
+    let corner = curve.iter().max_by(|a, b| depth(&a.1).total_cmp(&depth(&b.1)).then(b.0.cmp(&a.0)))?;
+    (depth(&corner.1) >= SHARP).then_some(corner.0)
 }
 
 /// Where nothing else decides: the point whose C is nearest to 1, what plain machines start with; without any C the middle.

@@ -70,6 +70,8 @@ impl ParetoModel {
 
 /// Positions of a coarse front: shares of the largest sum, falling.
 const SHARES: [f64; 12] = [1.0, 0.8, 0.62, 0.47, 0.35, 0.26, 0.19, 0.13, 0.085, 0.055, 0.032, 0.016];
+/// The largest C that is of interest: on columns of comparable scale nothing is gained beyond.
+const MOST_C: f64 = 2000.0;
 /// Relative KKT gap of a coarse point: errors do not change below that.
 const TOLERANCE: f64 = 1e-3;
 /// Hold-outs that every width is judged by.
@@ -90,6 +92,8 @@ pub(super) struct Survey {
     pub family: Vec<WidthFront>,
     /// The place of the width with the lowest estimate.
     pub chosen: usize,
+    /// The smallest share of the largest sum that its coarse front reaches.
+    pub floor: f64,
     /// The coarse fronts of that width on the hold-outs after the first; none where the survey did not see all rows or was cut short.
     pub others: Option<Vec<Vec<FrontPoint>>>,
     pub iterations: u64,
@@ -166,7 +170,11 @@ impl ParetoSvc {
         }
         let chosen = finalists.iter().copied().min_by(|&a, &b| family[a].lowest().total_cmp(&family[b].lowest()).then(a.cmp(&b)));
         let chosen = chosen.unwrap_or(0);
+        let ends = family[chosen].front.first().zip(family[chosen].front.last());
+        let floor = ends.map_or(0.0, |(first, last)| if last.sum_alpha > 0.0 { first.sum_alpha / last.sum_alpha } else { 0.0 });
         Ok(Survey {
+            // The coarse front's last steps are long: where it was not cut short the fine one goes to the end.
+            floor: if floor <= 1.01 * SHARES[SHARES.len() - 1] { 0.0 } else { floor },
             chosen,
             others: (!cut(&found)).then(|| found[chosen].fronts[1..].to_vec()),
             iterations: found.iter().map(|own| own.iterations).sum(),
@@ -215,7 +223,7 @@ impl ParetoSvc {
                     continue;
                 }
                 let task = self.task(&source, &signs, &room, self.balanced(kernel), context);
-                let slots = task.sweep_at(&SHARES, Some(self.cache_bytes(n)), context)?;
+                let slots = task.sweep_at(&SHARES, MOST_C, Some(self.cache_bytes(n)), context)?;
                 surveyed.iterations += slots.iter().map(|slot| slot.iterations).sum::<u64>();
                 surveyed.stop = slots.iter().fold(surveyed.stop, |worst, slot| worst.worst(slot.stop));
                 let told = |Slot { alpha, gradient, .. }: &Slot| {

@@ -96,7 +96,8 @@ fn hold_out_kinds(data: &Dataset<'_>, classes: &Categories, fraction: f64, seed:
 
 /// The share of the weights for which `wrong` holds; NaN where nothing weighs anything.
 pub(super) fn weighted_share(weights: &[f64], wrong: impl Fn(usize) -> bool) -> f64 {
-    let bad: f64 = (0..weights.len()).filter(|&row| wrong(row)).map(|row| weights[row]).sum();
+    // The sum of nothing is minus zero, which would be shown.
+    let bad = (0..weights.len()).filter(|&row| wrong(row)).fold(0.0, |sum, row| sum + weights[row]);
     bad / weights.iter().sum::<f64>()
 }
 

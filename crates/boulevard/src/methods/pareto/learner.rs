@@ -13,7 +13,7 @@ use super::evolve::population::Landscape;
 use super::evolve::variation::{Crossover, Mutation};
 use super::evolve::{Evolution, Variant};
 use super::exact::signed::SignedKernel;
-use super::exact::slots::{MANY, POINTS, Slot, SlotTask};
+use super::exact::slots::{MANY, POINTS, Slot, SlotTask, SumRange};
 use super::judge::{self, Judged};
 use super::model::{ClassFront, Output, ParetoModel, Samples};
 use super::point::{Facts, FrontPoint, facts};
@@ -252,7 +252,7 @@ impl ParetoSvc {
     }
 
     /// The front of one two-class problem.
-    fn front(&self, table: &TableKernel<'_>, signs: &[f64], room: &[f64], least: f64, context: &Context<'_>) -> Result<Computed> {
+    fn front(&self, table: &TableKernel<'_>, signs: &[f64], room: &[f64], range: SumRange, context: &Context<'_>) -> Result<Computed> {
         let source = SignedKernel::new(table, signs, self.cache_bytes(signs.len()), context);
         let n = signs.len();
         let balanced = self.balanced(table.kernel());
@@ -284,7 +284,7 @@ impl ParetoSvc {
         }
         let task = self.task(&source, signs, room, balanced, context);
         let cache = Some(self.cache_bytes(signs.len()));
-        let mut slots = task.sweep(self.n_points, least, cache, context)?;
+        let mut slots = task.sweep(self.n_points, range, cache, context)?;
         let mut stop = slots.iter().fold(StopReason::Converged, |worst, slot| worst.worst(slot.stop));
         if self.mode == Mode::Hybrid && !stop.is_cut_short() && !is_positive(table.kernel(), &source)? {
             stop = stop.worst(restart::improve(&task, &mut slots, self.seed, cache, context)?);
@@ -311,7 +311,7 @@ impl ParetoSvc {
         codes: &[u32],
         room: &[f64],
         classes: usize,
-        least: f64,
+        range: SumRange,
         context: &Context<'_>,
     ) -> Result<(Vec<ClassFront>, FitReport)> {
         let mut report = FitReport::default();
@@ -321,7 +321,7 @@ impl ParetoSvc {
                 continue;
             }
             let signs = signs(codes, class);
-            let computed = self.front(table, &signs, room, least, context)?;
+            let computed = self.front(table, &signs, room, range, context)?;
             report.iterations += computed.iterations;
             report.stop = report.stop.worst(computed.stop);
             let (mut alphas, mut points, mut lambdas, mut biases) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -399,8 +399,8 @@ impl ParetoSvc {
         Ok((samples.classifier(&outputs, self.settings(), c.exp(), report), report.stop))
     }
 
-    /// Splits, computes the front down to the share `least` of the largest sum and measures its errors; `repeat` tells hold-outs apart.
-    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, least: f64, context: &Context<'_>) -> Result<Measured> {
+    /// Splits, computes the front over `range` and measures its errors; `repeat` tells hold-outs apart.
+    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, range: SumRange, context: &Context<'_>) -> Result<Measured> {
         let classes = data.expect_classes()?;
         let count = classes.names().len();
         let (train, test) = judge::hold_out(data, self.holdout, self.seed, repeat)?;
@@ -409,7 +409,7 @@ impl ParetoSvc {
         let codes: Vec<u32> = train.iter().map(|&row| classes.codes()[row]).collect();
         let table = TableKernel::new(kernel, &x, context);
         let room: Vec<f64> = train.iter().map(|&row| weights[row]).collect();
-        let (mut machines, report) = self.fronts(&table, &codes, &room, count, least, context)?;
+        let (mut machines, report) = self.fronts(&table, &codes, &room, count, range, context)?;
         let new_rows = kernel.new_rows_of(&data.x, &train, &test);
         let truth: Vec<u32> = test.iter().map(|&row| classes.codes()[row]).collect();
         let of_test: Vec<f64> = test.iter().map(|&row| weights[row]).collect();
@@ -418,14 +418,14 @@ impl ParetoSvc {
         Ok(Measured { train, held: test.len(), codes, room, machines, front, report })
     }
 
-    /// Fronts of the other hold-outs, with fewer points: they are averaged over neighbors anyway. `least` is where they end, see
+    /// Fronts of the other hold-outs, with fewer points: they are averaged over neighbors anyway. `range.least` is where they end, see
     /// [`worth_averaging`]. Each is a task of its own, so that every thread has a front to work on. A front that was cut short ends
     /// somewhere else and is left out.
     fn repeats(
         &self,
         data: &Dataset<'_>,
         kernel: &Kernel,
-        least: f64,
+        range: SumRange,
         report: &mut FitReport,
         context: &Context<'_>,
     ) -> Result<Vec<Vec<FrontPoint>>> {
@@ -440,7 +440,7 @@ impl ParetoSvc {
         // Every front has its own matrix and factor: where memory is limited they come one after the other.
         let threads = if context.memory.is_some() { 1 } else { context.threads };
         let mut fronts = Vec::new();
-        for measured in parallel::map(threads, repeats, |repeat| coarse.measure(data, kernel, 1 + repeat, least, &inner)) {
+        for measured in parallel::map(threads, repeats, |repeat| coarse.measure(data, kernel, 1 + repeat, range, &inner)) {
             let Measured { report: other, front, .. } = measured?;
             report.iterations += other.iterations;
             report.stop = report.stop.worst(other.stop);
@@ -561,7 +561,8 @@ impl Learner for ParetoSvc {
         let mut kernels = self.kernels(data)?;
         let survey = if kernels.len() > 1 { Some(self.survey_in(data, &kernels, context)?) } else { None };
         let kernel = kernels.swap_remove(survey.as_ref().map_or(0, |survey| survey.chosen));
-        let Measured { train, held, codes, room, machines, front, mut report } = self.measure(data, &kernel, 0, 0.0, context)?;
+        let floor = survey.as_ref().map_or(0.0, |survey| survey.floor);
+        let Measured { train, held, codes, room, machines, front, mut report } = self.measure(data, &kernel, 0, SumRange { floor, least: 0.0 }, context)?;
         let mut family = Vec::new();
         let mut others = None;
         if let Some(survey) = survey {
@@ -576,7 +577,7 @@ impl Learner for ParetoSvc {
             let least = if data.len() > MANY && others.is_none() { worth_averaging(&front, held) } else { 0.0 };
             let others = match others {
                 Some(others) => others,
-                None => self.repeats(data, &kernel, least, &mut report, context)?,
+                None => self.repeats(data, &kernel, SumRange { floor, least }, &mut report, context)?,
             };
             estimates = estimate(&front, &others, least);
             estimate_rows = (held * (1 + others.len())).min(data.len());

@@ -6,6 +6,7 @@ use super::calibrate::AtPosition;
 use super::choose::{Marks, marks};
 use super::describe;
 use super::family::WidthFront;
+use super::family_pictures;
 use super::learner::ParetoSvc;
 use super::pictures;
 use super::point::FrontPoint;
@@ -296,7 +297,9 @@ impl Model for ParetoModel {
     }
 
     fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
-        Ok(pictures::pictures(&[self.named()]))
+        let mut all = pictures::pictures(&[self.named()]);
+        all.extend(family_pictures::pictures(self)?);
+        Ok(all)
     }
 
     fn details(&self) -> Map<String, Value> {

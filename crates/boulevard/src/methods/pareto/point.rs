@@ -102,7 +102,7 @@ pub(super) fn facts(alpha: &[f64], g: &[f64], signs: &[f64], room: &[f64], balan
     let noise = 1e-15 * sum.max(f64::MIN_POSITIVE);
     let gap = if weight <= noise * sum && violation <= noise { 0.0 } else { violation * sum / weight.max(noise * sum) };
     // f_i = y_i g_i + b; zero counts as the negative class, as everywhere.
-    let wrong = (0..alpha.len()).filter(|&i| (signs[i] * g[i] + bias > 0.0) != (signs[i] > 0.0)).map(|i| room[i]).sum::<f64>();
+    let wrong = (0..alpha.len()).filter(|&i| (signs[i] * g[i] + bias > 0.0) != (signs[i] > 0.0)).fold(0.0, |sum, i| sum + room[i]);
     let train_error = wrong / room.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     Facts { quadratic, sum, support: alpha.iter().filter(|&&a| a > 0.0).count(), lambda, bias, gap, violation, train_error }
 }

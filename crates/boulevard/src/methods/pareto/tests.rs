@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::evolve::Evolution;
 use super::evolve::population::Landscape;
 use super::exact::signed::SignedKernel;
-use super::exact::slots::SlotTask;
+use super::exact::slots::{SlotTask, SumRange};
 use super::point::facts;
 use super::restart;
 use super::*;
@@ -93,7 +93,7 @@ fn a_sweep_is_the_same_front_and_covers_its_hypervolume() {
     for (name, value) in vectors("psd_") {
         let (x, signs, kernel) = problem(&value);
         with_task(&x, &signs, &kernel, false, |task| {
-            let slots = task.sweep(400, 0.0, None, &Context::single()).unwrap();
+            let slots = task.sweep(400, SumRange::default(), None, &Context::single()).unwrap();
             assert_eq!(slots.len(), 400);
             let front: Vec<[f64; 2]> = slots.iter().map(|slot| [slot.alpha.iter().sum(), -slot.quadratic]).collect();
             let reference = numbers(&value["hv_ref"]);
@@ -119,7 +119,7 @@ fn gradients_do_not_drift_along_a_sweep() {
     let data = crate::data::generate::banana(650, 7);
     let signs: Vec<f64> = data.expect_classes().unwrap().codes().iter().map(|&c| if c == 1 { 1.0 } else { -1.0 }).collect();
     with_task(&data.x, &signs, &Kernel::rbf(1.0), false, |task| {
-        let slots = task.sweep(40, 0.0, None, &Context::single()).unwrap();
+        let slots = task.sweep(40, SumRange::default(), None, &Context::single()).unwrap();
         let (order, n) = ((0..650).collect::<Vec<_>>(), 650usize);
         for slot in &slots {
             let exact = task.source.double().unwrap().weighted_sum(&order, &slot.alpha, 0..n);

@@ -57,6 +57,15 @@ pub(in super::super) struct SlotTask<'a> {
     pub context: Context<'a>,
 }
 
+/// Which sums a sweep covers, as shares of the largest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct SumRange {
+    /// Where equally spaced sums begin.
+    pub floor: f64,
+    /// Sums below this are left out.
+    pub least: f64,
+}
+
 /// A solved slot.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Slot {
@@ -197,16 +206,16 @@ impl<'a> SlotTask<'a> {
     /// Sums are equally spaced. Where the kernel is rich enough for `q` to vanish (up to rounding) at some sum, it vanishes at all smaller
     /// ones, which are then no better in anything: the slots meant for them halve the steps above instead, from the small end on, where
     /// the equivalent C changes fastest.
-    /// Sums below the share `least` of the largest are left out.
-    pub(in super::super) fn sweep(&self, points: usize, least: f64, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+    /// Sums below the share `range.least` of the largest are left out; those above the share `range.floor` are all there are.
+    pub(in super::super) fn sweep(&self, points: usize, range: SumRange, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
         let mut solver = self.solver(cache, context)?;
         let (n, largest) = (self.signs.len(), self.largest());
-        let spacing = largest / points as f64;
+        let spacing = (1.0 - range.floor) * largest / points as f64;
         let mut slots: Vec<Slot> = Vec::with_capacity(points);
         let (mut stopped, mut kept) = (false, None);
         for k in 0..points {
-            let sum = spacing * (points - k) as f64;
-            if sum < least * largest {
+            let sum = range.floor * largest + spacing * (points - k) as f64;
+            if sum < range.least * largest {
                 stopped = true;
                 break;
             }
@@ -221,7 +230,7 @@ impl<'a> SlotTask<'a> {
                     }
                     [.., before, last] => self.extrapolate(before, last, sum)?,
                     [last] => {
-                        let factor = sum / (spacing * (points - k + 1) as f64);
+                        let factor = sum / (range.floor * largest + spacing * (points - k + 1) as f64);
                         let scale = |values: &[f64]| values.iter().map(|v| v * factor).collect::<Vec<_>>();
                         (scale(&last.alpha), Some(scale(&last.gradient)))
                     }
@@ -278,7 +287,9 @@ impl<'a> SlotTask<'a> {
     }
 
     /// Solves slots at the given shares of the largest sum, which fall; by rising sum. It ends where `q` vanishes, or where it is stopped.
-    pub(in super::super) fn sweep_at(&self, shares: &[f64], cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+    ///
+    /// Beyond `most_c` it does not go on: there points differ in what no held-out row shows, and cost more than all others.
+    pub(in super::super) fn sweep_at(&self, shares: &[f64], most_c: f64, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
         let mut solver = self.solver(cache, context)?;
         let largest = self.largest();
         let mut slots: Vec<Slot> = Vec::with_capacity(shares.len());
@@ -304,6 +315,10 @@ impl<'a> SlotTask<'a> {
             }
             if self.vanished(last, sum, &solver) && k > 0 {
                 slots.pop();
+                break;
+            }
+            let lambda = facts(&last.alpha, &last.gradient, self.signs, self.room, self.balanced).lambda;
+            if lambda > 0.0 && lambda * most_c < 1.0 {
                 break;
             }
         }
