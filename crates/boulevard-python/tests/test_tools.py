@@ -157,7 +157,9 @@ def test_examples_in_docstrings(name):
 @pytest.mark.parametrize("script", sorted((HERE.parent / "examples").glob("plot_*.py")), ids=lambda path: path.name)
 def test_example_scripts_run(script, tmp_path):
     pytest.importorskip("matplotlib")
-    subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=True, timeout=120, env={**__import__("os").environ, "MPLBACKEND": "Agg"})
+    subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, check=True, timeout=120, env={**__import__("os").environ, "MPLBACKEND": "Agg"}
+    )
 
 
 @pytest.mark.parametrize("suite", ["svm"])

@@ -83,7 +83,9 @@ class TuneResult:
         self.n_splits_ = table["test_scores"].shape[1]
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in self.best_params_.items())
+        given = ", ".join(
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in self.best_params_.items()
+        )
         points = len(self.cv_results_["mean_test_score"])
         return f"<TuneResult: {self.scoring_} {self.best_score_:.4g} at {given}, {points} points, {self.chosen_['pick']}>"
 
@@ -180,7 +182,9 @@ def tune(
     given = {"C": C, "gamma": gamma, "epsilon": epsilon}
     if param_grid is not None and any(values is not None for values in given.values()):
         raise ValueError("give values by param_grid or by C, gamma and epsilon, not both")
-    grids = [{name: values for name, values in given.items() if values is not None}] if param_grid is None else _grids(param_grid, estimator)
+    grids = (
+        [{name: values for name, values in given.items() if values is not None}] if param_grid is None else _grids(param_grid, estimator)
+    )
     wanted = _MEASURES.get(scoring or "", scoring)
     turned = scoring is not None and scoring.startswith("neg_") and wanted != scoring
     limits = Limits(count_threads(n_jobs), max_time, estimator.memory_limit, getattr(estimator, "device", "auto"))

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::linear::{read_machine, write_machine};
 use super::native::Stored;
-use super::parts::{Report, check_class_names, check_calibration, read_calibration, write_calibration};
+use super::parts::{Report, check_calibration, check_class_names, read_calibration, write_calibration};
 use super::records::SvcRecord;
 use crate::error::{Error, Result};
 use crate::methods::feature_induction::gamma::Edge;

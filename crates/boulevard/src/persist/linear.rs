@@ -6,7 +6,7 @@ use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::check_bound;
 use super::native::Stored;
 use super::parts::{
-    Report, all_equal, check_class_names, check_finite, check_offsets, check_calibration, read_calibration, write_calibration,
+    Report, all_equal, check_calibration, check_class_names, check_finite, check_offsets, read_calibration, write_calibration,
 };
 use crate::check;
 use crate::error::Result;

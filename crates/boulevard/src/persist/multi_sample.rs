@@ -6,7 +6,7 @@ use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{Storage, check_bound, check_kernel, check_no_custom, restore_table, store_table};
 use super::native::{self, Stored};
 use super::parts::{
-    Report, check_feature_names, check_finite, check_offsets, check_calibration, equal, read_calibration, write_calibration,
+    Report, check_calibration, check_feature_names, check_finite, check_offsets, equal, read_calibration, write_calibration,
 };
 use crate::check;
 use crate::error::{Error, Result};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{self, MachineRecord, check_bound, check_machine, check_no_custom};
 use super::native::Stored;
-use super::parts::{Report, all_equal, check_finite, check_offsets, check_calibration, equal, read_calibration, write_calibration};
+use super::parts::{Report, all_equal, check_calibration, check_finite, check_offsets, equal, read_calibration, write_calibration};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel, Outputs, Select, SelectionChoice};

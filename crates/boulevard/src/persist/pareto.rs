@@ -219,7 +219,9 @@ fn check(model: &ParetoModel) -> Result<()> {
     for own in &model.family {
         equal("estimates, one per point of a width", own.front.len(), own.estimates.len())?;
         let objectives = own.front.iter().flat_map(|point| [point.quadratic, point.sum_alpha]);
-        if !(own.gamma.is_finite() && own.hypervolume.is_finite()) || objectives.chain(own.estimates.iter().copied()).any(|v| !v.is_finite()) {
+        if !(own.gamma.is_finite() && own.hypervolume.is_finite())
+            || objectives.chain(own.estimates.iter().copied()).any(|v| !v.is_finite())
+        {
             return Err(Error::data("a width of a front holds a value that is not finite"));
         }
     }

@@ -154,7 +154,11 @@ pub(super) fn check_calibration(calibration: Option<&Calibration>, outputs: usiz
     if !(sharpening.power > 0.0 && sharpening.power.is_finite()) {
         return Err(Error::data(format!("the power of a calibration must be positive and finite, found {}", sharpening.power)));
     }
-    equal("shifts of a calibration, one per class or none", if sharpening.shifts.is_empty() { 0 } else { classes }, sharpening.shifts.len())?;
+    equal(
+        "shifts of a calibration, one per class or none",
+        if sharpening.shifts.is_empty() { 0 } else { classes },
+        sharpening.shifts.len(),
+    )?;
     match sharpening.shifts.iter().enumerate().find(|(_, shift)| !shift.is_finite()) {
         Some((row, shift)) => not_finite(shift.to_string(), row),
         None => Ok(()),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{self, MachineRecord, check_machine, check_no_custom, check_single};
 use super::native::Stored;
-use super::parts::{Report, all_equal, check_class_names, check_feature_names, check_calibration, read_calibration, write_calibration};
+use super::parts::{Report, all_equal, check_calibration, check_class_names, check_feature_names, read_calibration, write_calibration};
 use crate::error::{Error, Result};
 use crate::svm::{FitReport, Layout, Learner, OneClass, OneClassModel, Svc, SvcModel, Svr, SvrModel};
 

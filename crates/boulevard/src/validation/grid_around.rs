@@ -91,10 +91,7 @@ pub fn around(settings: &[GridSetting], best: &GridSetting) -> Vec<GridSetting> 
     // Points of one gamma and epsilon share kernel rows and start from each other, C rising.
     points.sort_by(|a, b| {
         let or_zero = |value: Option<f64>| value.unwrap_or(0.0);
-        or_zero(a.gamma)
-            .total_cmp(&or_zero(b.gamma))
-            .then(or_zero(a.epsilon).total_cmp(&or_zero(b.epsilon)))
-            .then(a.c.total_cmp(&b.c))
+        or_zero(a.gamma).total_cmp(&or_zero(b.gamma)).then(or_zero(a.epsilon).total_cmp(&or_zero(b.epsilon))).then(a.c.total_cmp(&b.c))
     });
     points
 }

@@ -4,7 +4,7 @@
 //! all rows, so with many classes most of the sweep would be wasted: then every pair gets a solver on its own rows, shared by folds and
 //! values of C, and held-out rows of other classes are judged by a weighted sum of kernel rows.
 
-use super::grid_table::{Outcome, GridSetting};
+use super::grid_table::{GridSetting, Outcome};
 use super::grid_units::{Unit, next_start, run_units};
 use super::share::Counter;
 use crate::data::split::Split;

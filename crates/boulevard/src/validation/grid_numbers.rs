@@ -1,6 +1,6 @@
 //! Grid search for regression: all folds and values of C and epsilon on the same kernel rows.
 
-use super::grid_table::{Outcome, GridSetting};
+use super::grid_table::{GridSetting, Outcome};
 use super::grid_units::{next_start, run_units};
 use super::share::Counter;
 use crate::data::split::Split;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::grid_table::{Outcome, GridSetting};
+use super::grid_table::{GridSetting, Outcome};
 use super::share::share;
 use crate::data::Matrix;
 use crate::error::Result;

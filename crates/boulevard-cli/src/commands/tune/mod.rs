@@ -158,20 +158,14 @@ impl Cell {
 }
 
 /// The report: the search, then the model it led to.
-fn report(
-    path: &Path,
-    search: Picture,
-    fitted: &AnyModel,
-    work: &Work,
-    data: &Dataset<'_>,
-    args: &TuneArgs,
-    told: &str,
-) -> Result<()> {
+fn report(path: &Path, search: Picture, fitted: &AnyModel, work: &Work, data: &Dataset<'_>, args: &TuneArgs, told: &str) -> Result<()> {
     let name = args.data.file_name().map_or_else(|| args.data.display().to_string(), |name| name.to_string_lossy().into_owned());
     let mut page = Page::new(&format!("The best {} on {name}", args.method.text()));
     let watcher = Watcher::new(args.run.quiet);
     let context = args.run.context(&watcher);
-    page.text(&format!("{name}: {}. Searched by {} folds. {told}", data::in_words(data), args.folds)).section("The search").pictures([search]);
+    page.text(&format!("{name}: {}. Searched by {} folds. {told}", data::in_words(data), args.folds))
+        .section("The search")
+        .pictures([search]);
     let folds = story::judge(work, data, fitted.report().seconds, args.learner.seed + 1, &context);
     story::tell(&mut page, fitted, &folds, data, &story::command_line(), &context)?;
     watcher.finish();

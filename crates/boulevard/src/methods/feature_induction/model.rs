@@ -16,7 +16,8 @@ use crate::observe::Context;
 use crate::parallel;
 use crate::picture::Picture;
 use crate::svm::{
-    Answers, Calibration, CalibrationMethod, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Pull, Rows, SvcModel, details,
+    Answers, Calibration, CalibrationMethod, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Pull, Rows,
+    SvcModel, details,
 };
 
 /// Rows that a thread takes at a time.

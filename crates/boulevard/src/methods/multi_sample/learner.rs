@@ -20,8 +20,8 @@ use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
 use crate::kernel::{Gamma, Kernel};
 use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::svm::{
-    Calibration, CalibrationMethod, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel,
-    class_factors, fit_sigmoids, held_out_values,
+    Calibration, CalibrationMethod, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings,
+    Svc, SvcModel, class_factors, fit_sigmoids, held_out_values,
 };
 
 /// Folds of the calibration.

@@ -62,19 +62,23 @@ fn two_seen(classes: &Categories, seen: usize) -> Result<()> {
 fn hold_out_kinds(data: &Dataset<'_>, classes: &Categories, fraction: f64, seed: u64, repeat: usize) -> Result<Option<Vec<bool>>> {
     let weight = |row: usize| data.weights.as_ref().map_or(1.0, |weights| weights[row]);
     let mix = seed ^ (STREAM + repeat as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut keys: Vec<(u32, u64, usize)> = (0..data.len())
-        .filter(|&row| weight(row) > 0.0)
-        .map(|row| (classes.codes()[row], content_key(&data.x, row, mix), row))
-        .collect();
+    let mut keys: Vec<(u32, u64, usize)> =
+        (0..data.len()).filter(|&row| weight(row) > 0.0).map(|row| (classes.codes()[row], content_key(&data.x, row, mix), row)).collect();
     keys.sort_unstable();
     let same = |a: &(u32, u64, usize), b: &(u32, u64, usize)| (a.0, a.1) == (b.0, b.1);
     if data.weights.is_none() && !keys.windows(2).any(|pair| same(&pair[0], &pair[1])) {
         return Ok(None);
     }
+    // A class whose rows are all the same would have none left to learn from: its rows are told apart.
+    let lone = |of_class: &[(u32, u64, usize)]| of_class.len() > 1 && of_class.windows(2).all(|pair| same(&pair[0], &pair[1]));
+    if data.weights.is_none() && keys.chunk_by(|a, b| a.0 == b.0).any(lone) {
+        return Ok(None);
+    }
     let mut held = vec![false; data.len()];
     let mut seen = 0;
     for of_class in keys.chunk_by(|a, b| a.0 == b.0) {
-        let kinds: Vec<&[(u32, u64, usize)]> = of_class.chunk_by(same).collect();
+        let apart = lone(of_class);
+        let kinds: Vec<&[(u32, u64, usize)]> = of_class.chunk_by(|a, b| !apart && same(a, b)).collect();
         if kinds.len() < 2 {
             continue;
         }
@@ -142,8 +146,11 @@ pub(super) fn table(
     context: &Context<'_>,
 ) -> Result<Vec<FrontPoint>> {
     let codes = training.codes;
-    let decisions =
-        if held.codes.is_empty() { vec![Vec::new(); machines.len()] } else { decide(machines, kernel, training.x, codes, held.x, context)? };
+    let decisions = if held.codes.is_empty() {
+        vec![Vec::new(); machines.len()]
+    } else {
+        decide(machines, kernel, training.x, codes, held.x, context)?
+    };
     for (machine, decisions) in machines.iter_mut().zip(&decisions) {
         for (point, values) in machine.points.iter_mut().zip(decisions.chunks_exact(held.codes.len().max(1))) {
             point.holdout_error = weighted_share(held.weights, |row| (values[row] > 0.0) != (held.codes[row] as usize == machine.class));

@@ -258,7 +258,11 @@ impl ParetoSvc {
         let balanced = self.balanced(table.kernel());
         let reference = {
             let order: Vec<usize> = (0..n).collect();
-            weighted_sum_watched(source.double()?, &order, room, 0..n, context)?.iter().zip(room).map(|(value, room)| value * room).sum::<f64>()
+            weighted_sum_watched(source.double()?, &order, room, 0..n, context)?
+                .iter()
+                .zip(room)
+                .map(|(value, room)| value * room)
+                .sum::<f64>()
         };
         if !reference.is_finite() {
             return Err(Error::overflow("the kernel values are so large that their sum overflows: scale the columns first"));
@@ -562,7 +566,8 @@ impl Learner for ParetoSvc {
         let survey = if kernels.len() > 1 { Some(self.survey_in(data, &kernels, context)?) } else { None };
         let kernel = kernels.swap_remove(survey.as_ref().map_or(0, |survey| survey.chosen));
         let floor = survey.as_ref().map_or(0.0, |survey| survey.floor);
-        let Measured { train, held, codes, room, machines, front, mut report } = self.measure(data, &kernel, 0, SumRange { floor, least: 0.0 }, context)?;
+        let Measured { train, held, codes, room, machines, front, mut report } =
+            self.measure(data, &kernel, 0, SumRange { floor, least: 0.0 }, context)?;
         let mut family = Vec::new();
         let mut others = None;
         if let Some(survey) = survey {

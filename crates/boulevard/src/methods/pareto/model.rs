@@ -288,7 +288,8 @@ impl Model for ParetoModel {
     /// of an evolved point rest on exact points at the same sum.
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
-        self.classifier.calibration = Some(self.classifier.fit_calibration(&learner, data, self.parameters.seed, self.parameters.calibration, context)?);
+        self.classifier.calibration =
+            Some(self.classifier.fit_calibration(&learner, data, self.parameters.seed, self.parameters.calibration, context)?);
         Ok(())
     }
 

@@ -9,7 +9,8 @@ use crate::kernel::Kernel;
 use crate::persist::AnyModel;
 use crate::persist::machine::check_machine;
 use crate::svm::{
-    Calibration, CalibrationMethod, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Sigmoid, Svc, SvcModel, Svr, SvrModel, Tube,
+    Calibration, CalibrationMethod, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Sigmoid, Svc, SvcModel, Svr,
+    SvrModel, Tube,
 };
 
 /// A line and what is wrong with it.

@@ -18,11 +18,11 @@ use crate::observe::{Context, stopped};
 use crate::parallel;
 use crate::solver::linear::{Bias, ClassesProblem, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_classes, solve_linear};
 use crate::svm::calibration::Calibration;
-use crate::svm::sharpening::CalibrationMethod;
 use crate::svm::classifier::{Classifier, Outputs};
 use crate::svm::describe::{calibration_details, details};
 use crate::svm::learner::{FitReport, Learner};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
+use crate::svm::sharpening::CalibrationMethod;
 use crate::svm::svc::{ClassWeight, Classes};
 
 const OWNER: &str = "LinearSvc";

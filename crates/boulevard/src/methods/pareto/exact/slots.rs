@@ -79,7 +79,8 @@ pub(in super::super) struct Slot {
 impl<'a> SlotTask<'a> {
     /// The largest sum there is.
     pub(in super::super) fn largest(&self) -> f64 {
-        let of = |positive: bool| self.signs.iter().zip(self.room).filter(|(y, _)| (**y > 0.0) == positive).map(|(_, room)| room).sum::<f64>();
+        let of =
+            |positive: bool| self.signs.iter().zip(self.room).filter(|(y, _)| (**y > 0.0) == positive).map(|(_, room)| room).sum::<f64>();
         let (plus, minus) = (of(true), of(false));
         if self.balanced { 2.0 * plus.min(minus) } else { plus + minus }
     }
