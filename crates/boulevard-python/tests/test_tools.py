@@ -170,13 +170,5 @@ def test_scikit_learns_own_tests(suite, capsys):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 
-def test_guide_examples_run():
-    guide = HERE.parents[2] / "docs" / "guide" / "python.md"
-    blocks = guide.read_text().split("```python\n")[1:]
-    space = {}
-    for block in blocks:
-        exec(compile(block.split("```")[0], str(guide), "exec"), space)
-
-
 def test_the_html_representation_links_to_the_page_of_the_class_it_stands_in_for():
     assert 'href="https://scikit-learn.org/stable/modules/generated/sklearn.svm.SVC.html"' in SVC()._repr_html_()

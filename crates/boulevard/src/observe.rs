@@ -226,6 +226,19 @@ impl<'a> Context<'a> {
         Meter { context: self, stage, done: 0 }
     }
 
+    /// The same with what is left of the memory beside so many bytes that stay while the work is done; refused where nothing is left.
+    pub fn beside(&self, bytes: usize, what: &'static str) -> Result<Self> {
+        match self.memory {
+            Some(allowed) if bytes >= allowed => Err(Error::Memory { what, needed: bytes, allowed }),
+            memory => Ok(Self { memory: memory.map(|allowed| allowed - bytes), ..*self }),
+        }
+    }
+
+    /// The same with a share of the memory, for one of several things that are in it at a time.
+    pub fn with_share(&self, share: f64) -> Self {
+        Self { memory: self.memory.map(|bytes| (bytes as f64 * share) as usize), ..*self }
+    }
+
     /// The same without anybody who could stop it: for the last pass, which makes a result of what there is.
     pub fn undisturbed(&self) -> Context<'static> {
         Context { observer: None, deadline: None, threads: self.threads, memory: self.memory, isa: self.isa, device: self.device }

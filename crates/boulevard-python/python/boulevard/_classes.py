@@ -81,8 +81,8 @@ class ClassesMixin(NativeEstimator):
             y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O":
             check_classification_targets(y)
-        if y.dtype.kind in "biu":
-            # The same as below in two thirds of the time, which small fits notice.
+        if y.dtype.kind in "biuf":
+            # The same as below in two thirds of the time, which small fits notice. (Labels that are no numbers are refused below.)
             classes = np.unique(y)
             codes = np.searchsorted(classes, y)
         else:

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check;
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
+use crate::observe::Context;
 
 /// The width of a kernel: a number, or a rule that looks at the training data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -306,14 +307,14 @@ impl Kernel {
     }
 
     /// Some rows of a training set for this kernel.
-    pub(crate) fn part_of(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        let mut part = data.select(rows);
+    pub(crate) fn part_of(&self, data: &Dataset<'_>, rows: &[usize], context: &Context<'_>) -> Result<Dataset<'static>> {
+        let mut part = data.select_in(rows, context)?;
         if matches!(self, Self::Precomputed) {
             // Columns are samples: their names, if there are any, go with them.
             part.x = self.rows_of(&data.x, rows);
             part.feature_names = data.feature_names.as_ref().map(|names| rows.iter().map(|&row| names[row].clone()).collect());
         }
-        part
+        Ok(part)
     }
 
     /// Other rows of the same table for a model that learnt from `train`.

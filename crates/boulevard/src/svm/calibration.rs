@@ -239,8 +239,8 @@ pub(crate) fn held_out_values<L: Learner>(
         if let Some(reason) = context.step("calibrate", done, folds.len()) {
             return Err(Error::Stopped { reason });
         }
-        let train = learner.training_part(data, &fold.train);
-        let model = match learner.fit_in(&train, context) {
+        let train = learner.training_part(data, &fold.train, context)?;
+        let model = match learner.fit_in(&train, &context.beside(train.x.bytes(), "the rows that probabilities are fitted on")?) {
             Ok(model) => model,
             Err(error @ Error::Stopped { .. }) => return Err(error),
             Err(_) => continue,

@@ -37,7 +37,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-pub use cross_validate::{CrossValidation, FoldResult, cross_validate};
+pub use cross_validate::{CrossValidation, FoldResult, SetAnswers, cross_validate};
 pub use folds::default_folds;
 pub use grid_around::{AutomaticGrid, around};
 pub use grid_search::{GridPick, GridSearch};

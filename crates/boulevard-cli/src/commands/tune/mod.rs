@@ -70,14 +70,16 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
         fitted.save(path)?;
     }
     let how = if args.one_se { GridPick::OneSe } else { GridPick::Best }.in_words();
-    if let Some(path) = &args.report {
+    let picture = {
         // The plane of the chosen epsilon, where there are several.
         let plane: Vec<usize> = (0..cells.len()).filter(|&i| cells[i].at.epsilon == best.at.epsilon).collect();
         let drawn: Vec<GridCell> = plane.iter().map(|&i| cells[i].drawn()).collect();
         let place = plane.iter().position(|&i| i == chosen).unwrap_or(0);
         let share = !matches!(data.target, Target::Real(_));
-        let picture = gallery::search(&drawn, [if price == "nu" { "nu" } else { "C" }, "gamma"], place, share);
-        report(path, picture, &fitted, &at(&plan.work, &best.at), &data, args, &story_of(&cells, &grid, how))?;
+        gallery::search(&drawn, [if price == "nu" { "nu" } else { "C" }, "gamma"], place, share)
+    };
+    if let Some(path) = &args.report {
+        report(path, picture.clone(), &fitted, &at(&plan.work, &best.at), &data, args, &story_of(&cells, &grid, how))?;
     }
     if args.run.json {
         let rows: Vec<_> = cells
@@ -92,7 +94,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
             "error": loss_name(&data.target), "grid": rows,
             "best": { price: at.c, "gamma": at.gamma, "epsilon": at.epsilon, "mean": mean(&best.errors) },
             "chosen_by": how, "refined": cells.len() - grid.points().len().min(cells.len()), "values_from": grid.why,
-            "finished": cells.len() - missing, "model": args.output, "fit": fitted.to_json(),
+            "finished": cells.len() - missing, "model": args.output, "fit": fitted.to_json(), "pictures": [picture],
         }))?;
         return Ok(Outcome::Done);
     }

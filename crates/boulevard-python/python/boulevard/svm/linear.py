@@ -284,8 +284,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
 
         {predicted_labels}
         """
-        values = self.decision_function(X)
-        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        codes = self._judge("codes", X)
         return self.classes_.take(codes)
 
 

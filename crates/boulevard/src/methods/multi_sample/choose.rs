@@ -121,7 +121,8 @@ impl MultiSample {
     fn choose(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<Option<SetChoice>> {
         let whole = self.training(data)?;
         let rows = self.trial_rows(data, &whole);
-        let part = self.training_part(data, &rows);
+        let part = self.training_part(data, &rows, context)?;
+        let context = &context.beside(part.x.bytes(), "the rows of trials")?;
         let training = self.training(&part)?;
         let (k, folds) = (self.n_samples_per_decision, FOLDS.min(fewest(&part, &training)));
         if k < 2 || folds < 2 {

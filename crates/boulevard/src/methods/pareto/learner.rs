@@ -561,6 +561,8 @@ impl Learner for ParetoSvc {
         let start = Instant::now();
         self.validate()?;
         self.check_data(data)?;
+        // The solver's rows, the factor of the free samples and the table's copies are in memory at the same time.
+        let context = &context.with_share(0.6);
         let classes: &Categories = data.expect_classes()?;
         let mut kernels = self.kernels(data)?;
         let survey = if kernels.len() > 1 { Some(self.survey_in(data, &kernels, context)?) } else { None };

@@ -16,12 +16,14 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, stopped};
 use crate::parallel;
+use crate::picture::Picture;
 use crate::solver::linear::{Bias, ClassesProblem, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_classes, solve_linear};
 use crate::svm::calibration::Calibration;
 use crate::svm::classifier::{Classifier, Outputs};
 use crate::svm::describe::{calibration_details, details};
 use crate::svm::learner::{FitReport, Learner};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
+use crate::svm::pictures;
 use crate::svm::sharpening::CalibrationMethod;
 use crate::svm::svc::{ClassWeight, Classes};
 
@@ -342,6 +344,10 @@ impl Model for LinearSvcModel {
             ("classes", json!(self.classes)),
             ("calibration", calibration_details(self.calibration.as_ref())),
         ])
+    }
+
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::weights(&self.machine, self.feature_names.as_deref(), &self.classes))
     }
 
     fn linear_machine(&self) -> Option<&LinearMachine> {
