@@ -245,7 +245,10 @@ fn objectives_and_errors_of_given_points() {
         biases: vec![0.0; alphas.len()],
         reference: 1.0,
     }];
-    let table = judge::table(&mut fronts, &kernel, &x, &codes, &new, &held, 2, &context).unwrap();
+    let (own, other) = (vec![1.0; codes.len()], vec![1.0; held.len()]);
+    let training = judge::Judged { x: &x, codes: &codes, weights: &own };
+    let held = judge::Judged { x: &new, codes: &held, weights: &other };
+    let table = judge::table(&mut fronts, &kernel, training, held, 2, &context).unwrap();
     for (place, point) in table.iter().enumerate() {
         assert!((point.holdout_error - numbers(&value["test_err"])[place]).abs() < 1e-12, "point {place}");
     }
