@@ -273,6 +273,12 @@ impl Model {
         self.look(|any| any.has_probabilities())
     }
 
+    /// How probabilities are made, as JSON; none where they are not, or where the model's kind does not say.
+    #[getter]
+    fn calibration(&self) -> Option<String> {
+        self.look(|any| any.details().get("calibration").filter(|value| !value.is_null()).map(ToString::to_string))
+    }
+
     /// Slopes and shifts of the sigmoids, where probabilities are there.
     #[getter]
     #[allow(clippy::type_complexity)]
