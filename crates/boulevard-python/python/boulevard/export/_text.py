@@ -129,7 +129,8 @@ def _python_answer(form: Plain) -> list[str]:
 def to_sql(model: Any, table: str = "data", keep: Sequence[str] = ()) -> str:
     """A fitted linear or rule model as one SQL query.
 
-    The query is plain SQL (``SELECT``, ``CASE``, arithmetic; no functions but ``ABS`` and ``COALESCE``), which SQLite, PostgreSQL, DuckDB and others run.
+    The query is plain SQL (``SELECT``, ``CASE``, arithmetic; no functions but ``ABS`` and ``COALESCE``), which SQLite, PostgreSQL, DuckDB
+    and others run.
 
     Parameters
     ----------
