@@ -86,7 +86,7 @@ fn parsing() -> Result<f64> {
 }
 
 fn methods() -> Result<f64> {
-    let data = clusters(200, 8)?;
+    let data = clusters(80, 8)?;
     let front = ParetoSvc::default().fit_in(&data, &Context::single())?;
     let rules = FeatureInduction::default().fit_in(&data, &Context::single())?;
     Ok(front.report().objective + rules.report().objective)

@@ -184,6 +184,10 @@ impl GramRows {
         let (rows, columns, lanes) = (kernel.rows(), kernel.columns(), isa.lanes::<f64>());
         let width = columns.next_multiple_of(lanes);
         let mut values = SPARE.take();
+        if values.capacity() < rows * width {
+            // Fresh zeros cost nothing until they are touched, which happens in pieces.
+            values = vec![0.0; rows * width];
+        }
         values.resize(rows * width, 0.0);
         Self { values, rows, columns, width, lanes, isa, accuracy: kernel.accuracy() }
     }

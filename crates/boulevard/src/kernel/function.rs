@@ -125,7 +125,7 @@ pub enum Kernel {
         /// The exponent.
         degree: u32,
     },
-    /// `sqrt(gamma d2 + coef0^2)`; grows with distance, so use it with a negative weight in a [`Kernel::Sum`] for a similarity.
+    /// `sqrt(gamma d2 + coef0^2)`; grows with distance, so machines take it with a negative sign, and sums should too.
     Multiquadric {
         /// Factor of the squared distance.
         gamma: Gamma,
@@ -218,6 +218,17 @@ impl Kernel {
             *gamma = Gamma::Value(value);
         }
         self
+    }
+
+    /// The kernel as machines use it: one that grows with distance is taken with a negative sign, which makes it a similarity.
+    ///
+    /// With the positive sign a machine votes for the class that is far away. Negated, the multiquadric is positive semi-definite on
+    /// coefficients that sum to zero, which those of machines with an intercept do. In a [`Kernel::Sum`] signs are the user's.
+    pub(crate) fn similarity(self) -> Self {
+        match self {
+            Self::Multiquadric { .. } => Self::Sum { terms: vec![(-1.0, self)] },
+            kernel => kernel,
+        }
     }
 
     /// Checks all parameters.

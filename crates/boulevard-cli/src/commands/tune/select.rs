@@ -50,7 +50,7 @@ pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result
     let picture = gallery::search(&grid, ["rho", "c"], found.best, learner.target() != TargetKind::Real);
     if let Some(path) = &args.report {
         let chosen = MultiTaskSelection { ln_rho: Some(best.ln_rho), c: Some(best.c), ..learner.clone() };
-        super::report(path, picture.clone(), &fitted, &Work { learner: chosen.into(), ..plan.work.clone() }, &data, args)?;
+        super::report(path, picture.clone(), &fitted, &Work { learner: chosen.into(), ..plan.work.clone() }, &data, args, "")?;
     }
     if args.run.json {
         print_json(&json!({ "grid": found.points, "best": best, "model": args.output, "fit": fitted.to_json(), "pictures": [picture] }))?;

@@ -14,7 +14,7 @@ use super::problem::{Certificate, Problem, Task};
 use super::scaling::Scaling;
 use super::solvers::{Limits, Route, Solution, solve};
 use crate::check;
-use crate::data::Dataset;
+use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
@@ -185,6 +185,8 @@ impl MultiTaskSelection {
     fn fit_scaled(&self, tasks: &TaskSet<'_>, start: Instant, context: &Context<'_>) -> Result<MultiTaskSelectionModel> {
         let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select, context)?) } else { None };
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks, context)).transpose()?;
+        let copied = scaled.iter().filter(|_| self.select == Select::Features).flat_map(|tasks| &tasks.tables).map(Matrix::bytes).sum();
+        let context = &context.beside(copied, "the standardized table")?;
         let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
         let (mut choice, stop) = self.settle(raw, tasks, context)?;
         // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.

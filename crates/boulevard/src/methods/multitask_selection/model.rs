@@ -236,7 +236,7 @@ impl MultiTaskSelectionModel {
             let weights: Option<Vec<f64>> = tasks.weights.as_ref().map(|all| all[target.table].clone());
             Sigmoid::fit(values, &positive, weights.as_deref())
         });
-        self.calibration = Some(Calibration { sigmoids: sigmoids.collect() });
+        self.calibration = Some(Calibration::plain(sigmoids.collect()));
         Ok(())
     }
 

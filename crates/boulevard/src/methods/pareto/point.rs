@@ -52,16 +52,16 @@ struct Side {
 }
 
 impl Side {
-    fn new(alpha: &[f64], g: &[f64], keep: impl Fn(usize) -> bool) -> Self {
+    fn new(alpha: &[f64], g: &[f64], room: &[f64], keep: impl Fn(usize) -> bool) -> Self {
         let mut side = Self { most: f64::NEG_INFINITY, least: f64::INFINITY, free_sum: 0.0, free: 0 };
-        for i in (0..alpha.len()).filter(|&i| keep(i)) {
+        for i in (0..alpha.len()).filter(|&i| room[i] > 0.0 && keep(i)) {
             if alpha[i] > 0.0 {
                 side.most = side.most.max(g[i]);
             }
-            if alpha[i] < 1.0 {
+            if alpha[i] < room[i] {
                 side.least = side.least.min(g[i]);
             }
-            if alpha[i] > 0.0 && alpha[i] < 1.0 {
+            if alpha[i] > 0.0 && alpha[i] < room[i] {
                 side.free_sum += g[i];
                 side.free += 1;
             }
@@ -84,26 +84,26 @@ impl Side {
     }
 }
 
-/// The facts about `alpha` with `g = Q alpha`; `balanced` machines have an intercept, each class its own multiplier.
-pub(super) fn facts(alpha: &[f64], g: &[f64], signs: &[f64], balanced: bool) -> Facts {
+/// The facts about `alpha` with `g = Q alpha`. Samples have `room` for their `alpha`, which is what they weigh; `balanced` machines have an intercept, each class its own multiplier.
+pub(super) fn facts(alpha: &[f64], g: &[f64], signs: &[f64], room: &[f64], balanced: bool) -> Facts {
     let sum: f64 = alpha.iter().sum();
     let quadratic: f64 = alpha.iter().zip(g).map(|(a, g)| a * g).sum();
     let weight: f64 = alpha.iter().zip(g).map(|(a, g)| a * g.abs()).sum();
     let (lambda, bias, violation) = if balanced {
-        let (plus, minus) = (Side::new(alpha, g, |i| signs[i] > 0.0), Side::new(alpha, g, |i| signs[i] < 0.0));
+        let (plus, minus) = (Side::new(alpha, g, room, |i| signs[i] > 0.0), Side::new(alpha, g, room, |i| signs[i] < 0.0));
         let (up, down) = (plus.lambda(), minus.lambda());
         let bias = 0.5 * (down - up);
         (0.5 * (up + down), if bias.is_finite() { bias } else { 0.0 }, plus.violation().max(minus.violation()))
     } else {
-        let all = Side::new(alpha, g, |_| true);
+        let all = Side::new(alpha, g, room, |_| true);
         (all.lambda(), 0.0, all.violation())
     };
     // Opposite twins can make g vanish: then there is nothing to be wrong about.
     let noise = 1e-15 * sum.max(f64::MIN_POSITIVE);
     let gap = if weight <= noise * sum && violation <= noise { 0.0 } else { violation * sum / weight.max(noise * sum) };
     // f_i = y_i g_i + b; zero counts as the negative class, as everywhere.
-    let wrong = (0..alpha.len()).filter(|&i| (signs[i] * g[i] + bias > 0.0) != (signs[i] > 0.0)).count();
-    let train_error = wrong as f64 / alpha.len().max(1) as f64;
+    let wrong = (0..alpha.len()).filter(|&i| (signs[i] * g[i] + bias > 0.0) != (signs[i] > 0.0)).fold(0.0, |sum, i| sum + room[i]);
+    let train_error = wrong / room.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     Facts { quadratic, sum, support: alpha.iter().filter(|&&a| a > 0.0).count(), lambda, bias, gap, violation, train_error }
 }
 

@@ -9,6 +9,7 @@ use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::calibration::Calibration;
 use crate::svm::classifier::{Classifier, Outputs};
+use crate::svm::describe::calibration_details;
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pair_index};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
@@ -104,7 +105,7 @@ impl Model for SvcModel {
 
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let plain = self.parameters.without_calibration();
-        self.calibration = Some(self.fit_calibration(&plain, data, plain.seed, context)?);
+        self.calibration = Some(self.fit_calibration(&plain, data, plain.seed, plain.calibration, context)?);
         Ok(())
     }
 
@@ -117,6 +118,7 @@ impl Model for SvcModel {
             ("kernel", json!(self.machine.kernel)),
             ("classes", json!(self.classes)),
             ("support_per_class", json!(self.support_counts)),
+            ("calibration", calibration_details(self.calibration.as_ref())),
         ])
     }
 
