@@ -1,9 +1,10 @@
 // What browser tests share: a browser, a server, and questions to a page.
 
 import { chromium } from "playwright-core";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 
 export const program = process.env.BOULEVARD;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -68,7 +69,10 @@ export const started = [];
 
 /** Starts the server and waits for its address. */
 export function explore(words, folder) {
-  const child = spawn(program, ["explore", "--no-open", ...words], { cwd: folder });
+  // A folder for temporary files of its own: what stays behind is seen.
+  const TMPDIR = join(folder, "temporary");
+  mkdirSync(TMPDIR, { recursive: true });
+  const child = spawn(program, ["explore", "--no-open", ...words], { cwd: folder, env: { ...process.env, TMPDIR } });
   started.push(child);
   let text = "";
   let errors = "";

@@ -221,5 +221,5 @@ test("the page answers during a long fit, refuses a second one, and survives bei
   server.child.kill("SIGINT");
   assert.equal((await server.ended).code, 0, "Ctrl-C in the middle of a training ends cleanly");
   assert.ok(Date.now() - began < 5000, `ended after ${Date.now() - began} ms`);
-  assert.deepEqual(readdirSync(tmpdir()).filter((name) => name.startsWith("boulevard-explore-")), [], "no temporary folder stays");
+  assert.deepEqual(readdirSync(join(folder, "temporary")), [], "no temporary folder stays");
 });

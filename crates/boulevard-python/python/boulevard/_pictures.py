@@ -16,7 +16,14 @@ _TOP, _RIGHT, _BOTTOM, _LEFT = 22, 14, 40, 52
 _ROW, _CELL = 17, 24
 _LETTER = 6.1
 #: Hues of Okabe and Ito, between light and dark, so that both kinds of notebook can show them.
-_HUES = {"training": "#d9660a", "holdout": "#2f86c6", "estimate": "#0f9d76", "chosen": "#c0529a", "baseline": "#868e98", "neutral": "#2f86c6"}
+_HUES = {
+    "training": "#d9660a",
+    "holdout": "#2f86c6",
+    "estimate": "#0f9d76",
+    "chosen": "#c0529a",
+    "baseline": "#868e98",
+    "neutral": "#2f86c6",
+}
 _CLASSES = ("#d9660a", "#2f86c6", "#0f9d76", "#c0529a", "#b08a1d", "#4ba6db", "#8d7d2a", "#7c7c7c")
 _DASHES = {"holdout": "7 3", "estimate": "2 3", "baseline": "4 4", "chosen": "1 3"}
 _CLASS_DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "1 4", "12 3", "6 2 2 2")
@@ -135,10 +142,10 @@ def _svg(picture: Mapping[str, Any], most: int) -> str:
     y.start, y.end = (_TOP, height - bottom) if y.names else (height - bottom, _TOP)
     body = _axes(x, y, height, left, upright, letters)
     body += "".join(_layer(layer, x, y) for layer in layers)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'font-size="10" font-family="system-ui,sans-serif" fill="currentColor"><title>{escape(picture["title"])}</title>{body}</svg>'
-    )
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    look = 'font-size="10" font-family="system-ui,sans-serif" fill="currentColor"'
+    title = f"<title>{escape(picture['title'])}</title>"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {look}>{title}{body}</svg>'
 
 
 def _axes(x: _Axis, y: _Axis, height: float, left: float, upright: bool, letters: int) -> str:

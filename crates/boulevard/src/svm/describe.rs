@@ -45,9 +45,9 @@ pub(crate) fn probabilities_of(calibration: Option<&Calibration>) -> Fact {
     let Some(calibration) = calibration else { return probabilities(false) };
     let how = match (&calibration.sharpening, calibration.method()) {
         (Some(sharpening), CalibrationMethod::Vector) => {
-            format!("calibrated: coupled sigmoids, to the power {}, with a factor per class", g(sharpening.power))
+            format!("calibrated: coupled sigmoids, to the power {}, with a factor per class", general(sharpening.power, 3))
         }
-        (Some(sharpening), _) => format!("calibrated: coupled sigmoids, to the power {}", g(sharpening.power)),
+        (Some(sharpening), _) => format!("calibrated: coupled sigmoids, to the power {}", general(sharpening.power, 3)),
         (None, _) => "calibrated".to_owned(),
     };
     let why = calibration.losses.map_or(String::new(), |losses| {
