@@ -84,7 +84,10 @@ def test_picks(banana):
     assert base.marks_["lowest"] == base.picked_
     once = ParetoSVC(gamma=1.0, n_points=5, holdout_repeats=1).fit(X, y)
     np.testing.assert_array_equal(once.holdout_estimate_, once.front_["holdout_error"])
-    assert ParetoSVC(gamma=1.0, n_points=20, pick="knee").fit(X, y).picked_ == base.marks_["knee"]
+    # Classes that overlap have no knee: the C nearest to 1 stands in for it.
+    usual = int(np.argmin(np.abs(np.log(base.front_["equivalent_c"]))))
+    expected = usual if base.marks_["knee"] is None else base.marks_["knee"]
+    assert ParetoSVC(gamma=1.0, n_points=20, pick="knee").fit(X, y).picked_ == expected
     wide = ParetoSVC(gamma=1.0, n_points=20, pick="one-se").fit(X, y)
     assert wide.picked_ == base.marks_["one_se"] and wide.front_["margin"][wide.picked_] >= base.front_["margin"][base.picked_]
     assert ParetoSVC(gamma=1.0, n_points=20, pick=7).fit(X, y).picked_ == 7
@@ -92,9 +95,11 @@ def test_picks(banana):
         ParetoSVC(gamma=1.0, n_points=20, pick=20).fit(X, y)
     with pytest.raises(IndexError, match="20 points"):
         base.select(20)
-    # Without a hold-out the knee is picked.
+    # Without a hold-out the knee is picked, or what stands in for it.
     blind = ParetoSVC(gamma=1.0, n_points=20, holdout=0).fit(X, y)
-    assert np.isnan(blind.front_["holdout_error"]).all() and blind.picked_ == blind.marks_["knee"]
+    usual = int(np.argmin(np.abs(np.log(blind.front_["equivalent_c"]))))
+    assert np.isnan(blind.front_["holdout_error"]).all()
+    assert blind.picked_ == (usual if blind.marks_["knee"] is None else blind.marks_["knee"])
 
 
 def test_several_widths_are_compared(banana):
@@ -111,7 +116,8 @@ def test_several_widths_are_compared(banana):
     assert (np.diff(common["sum_alpha"]) >= 0).all() and (np.diff(common["quadratic"]) >= 0).all()
     # The width that was chosen is one front like any other.
     alone = ParetoSVC(n_points=15, gamma=clf.gamma_).fit(X, y)
-    np.testing.assert_allclose(alone.front_["quadratic"], clf.front_["quadratic"], rtol=1e-6)
+    np.testing.assert_allclose(alone.front_["quadratic"][-1], clf.front_["quadratic"][-1], rtol=1e-9)
+    np.testing.assert_array_equal(alone.train_rows_, clf.train_rows_)
     assert not alone.family_ and ParetoSVC(n_points=5, gamma="scale").fit(X, y).family_ == []
     given = ParetoSVC(n_points=8, gamma=[0.5, 2.0]).fit(X, y)
     assert [own["gamma"] for own in given.family_] == [0.5, 2.0]

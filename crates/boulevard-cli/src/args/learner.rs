@@ -174,7 +174,7 @@ pub enum BiasName {
     Gaussian,
     /// Any bias is as good as another (select)
     Flat,
-    /// An intercept where the kernel needs one (pareto)
+    /// An intercept for exact fronts, none for evolutions (pareto)
     Auto,
     /// None: two objectives (pareto)
     None,

@@ -344,7 +344,7 @@ fn fronts_are_trained_shown_and_used() {
     let place = Place::with_data();
     let front = "--method pareto --n-points 12 --gamma 0.5 --scale standard";
     let out = place.ok(&format!("train flowers.csv {front} --calibrate -o m --report front.html"));
-    assert!(out.contains("exact front of 12 classifiers") && out.contains("picked") && out.contains("this kernel needs none"), "{out}");
+    assert!(out.contains("exact front of 12 classifiers") && out.contains("picked") && out.contains("with intercept"), "{out}");
     let page = place.read("front.html");
     for id in ["front", "errors", "confusion", "roc", "precision-recall", "calibration", "map", "hardest", "pulls", "nearest"] {
         assert!(page.contains(&format!("\"id\":\"{id}\"")), "{id}");

@@ -80,8 +80,8 @@ class ParetoSVC(KernelClassifier):
         Hold-outs over which errors are averaged before a point of an exact front is picked; ``front_`` shows those of the first.
     bias : {"auto", "none", "objective"}, default="auto"
         Whether machines have an intercept. "objective" makes the balance of both classes a third objective; exact points keep it.
-        "auto" means "none" for kernels in whose space a constant is as good as contained ("rbf", "laplacian", "inverse_multiquadric")
-        and in an evolution, else "objective": without an intercept an indefinite kernel may put all rows on one side.
+        "auto" means "objective" for exact fronts and "none" for evolutions, as in the paper: without an intercept an indefinite kernel
+        may put all rows on one side, and a narrow one gives everything far from the rows to one class.
     pick : {"holdout", "knee", "one-se"} or int, default="holdout"
         The point that predicts: lowest estimated hold-out error (``holdout_estimate_``; the middle one of equals), the knee (the corner
         of the curve of slack against norm, both as logarithms), the largest margin with an estimate within one standard error of the

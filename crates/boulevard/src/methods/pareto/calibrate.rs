@@ -35,7 +35,7 @@ impl Learner for AtPosition<'_> {
 impl ParetoModel {
     /// Where the picked point lies: per machine its class and its sum as a share of the largest.
     pub(super) fn position(&self) -> Vec<(usize, f64)> {
-        let balanced = self.parameters.balanced(&self.kernel);
+        let balanced = self.parameters.balanced();
         let machine = |machine: &ClassFront| {
             let place = machine.place(self.picked, self.front.len());
             let of = |own: bool| {

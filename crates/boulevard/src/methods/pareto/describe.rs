@@ -21,11 +21,10 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
     if model.classes.len() > 2 {
         facts.push(("decides by", format!("the largest of {} machines at one common position", model.machines.len())));
     }
-    let third = if settings.balanced(&model.kernel) { "with intercept" } else { "without intercept" };
+    let third = if settings.balanced() { "with intercept" } else { "without intercept" };
     let why = match settings.bias {
         Bias::Auto if settings.mode == Mode::Evolve => " (as in the paper)",
-        Bias::Auto if settings.balanced(&model.kernel) => " (this kernel needs one)",
-        Bias::Auto => " (this kernel needs none)",
+        Bias::Auto => " (the default of exact fronts)",
         _ => "",
     };
     facts.push(("machines", format!("{third}{why}")));
@@ -90,7 +89,7 @@ pub(super) fn front(model: &ParetoModel) -> Value {
         "hypervolume": model.hypervolume().ok(),
         "estimates": model.estimates.iter().map(|&value| finite(value)).collect::<Vec<_>>(),
         "holdout_rows": model.holdout_rows,
-        "intercept": model.parameters.balanced(&model.kernel),
+        "intercept": model.parameters.balanced(),
         "constant_error": model.constant_error(),
         "no_better_than_constant": model.is_no_better_than_constant(),
         "width": model.chosen_width().map(|place| model.family[place].gamma),

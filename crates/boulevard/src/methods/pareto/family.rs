@@ -27,7 +27,8 @@ type OfClass = (usize, Vec<(Facts, Vec<f64>)>);
 pub struct WidthFront {
     /// The kernel's gamma.
     pub gamma: f64,
-    /// Its points, by rising sum, from the rows that the fine front learns from; hold-out errors are those of the first hold-out.
+    /// Its points, by rising sum, from the rows that the fine front learns from; hold-out errors are those of the
+    /// first hold-out, training errors of several classes the mean of the machines' own.
     pub front: Vec<FrontPoint>,
     /// Estimates of the hold-out error, one per point: means over hold-outs and neighboring points.
     pub estimates: Vec<f64>,
@@ -218,7 +219,7 @@ impl ParetoSvc {
                 if !has(1.0) || !has(-1.0) {
                     continue;
                 }
-                let task = self.task(&source, &signs, &room, self.balanced(kernel), context);
+                let task = self.task(&source, &signs, &room, self.balanced(), context);
                 let slots = task.sweep_at(&SHARES, MOST_C, Some(self.cache_bytes(n)), context)?;
                 surveyed.iterations += slots.iter().map(|slot| slot.iterations).sum::<u64>();
                 surveyed.stop = slots.iter().fold(surveyed.stop, |worst, slot| worst.worst(slot.stop));
@@ -270,7 +271,8 @@ fn joint(machines: &[OfClass], held: Judged<'_>, classes: usize) -> Vec<FrontPoi
             FrontPoint {
                 quadratic: sum(&|point| point.quadratic),
                 sum_alpha: sum(&|point| point.sum_alpha),
-                train_error: if classes == 2 { points[0].train_error } else { f64::NAN },
+                // Of several machines the mean: their joint decisions about training rows are not worth the time here.
+                train_error: sum(&|point| point.train_error) / points.len() as f64,
                 holdout_error: weighted_share(held.weights, |row| says(row) != held.codes[row] as usize),
                 n_support: points.iter().map(|point| point.n_support).max().unwrap_or(0),
                 equivalent_c: (sum(&|point| point.equivalent_c.ln()) / points.len() as f64).exp(),

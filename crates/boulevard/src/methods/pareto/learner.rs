@@ -52,9 +52,8 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bias {
-    /// Where it matters: [`Bias::None`] for kernels in whose space a constant is as good as contained (rbf, laplacian and their like) and
-    /// for evolutions, as in the paper; [`Bias::Objective`] for all others. An indefinite kernel without an intercept may put all rows on
-    /// one side.
+    /// [`Bias::Objective`] for exact fronts: without an intercept an indefinite kernel may put all rows on one side, and a narrow one gives
+    /// everything far from the rows to one class. [`Bias::None`] for evolutions, as in the paper.
     #[default]
     Auto,
     /// None: two objectives.
@@ -194,11 +193,10 @@ struct Measured {
 }
 
 impl ParetoSvc {
-    /// Whether machines of this kernel have an intercept.
-    pub(super) fn balanced(&self, kernel: &Kernel) -> bool {
-        let flat = matches!(kernel, Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::InverseMultiquadric { .. });
+    /// Whether machines have an intercept.
+    pub(super) fn balanced(&self) -> bool {
         match self.bias {
-            Bias::Auto => self.mode != Mode::Evolve && !flat,
+            Bias::Auto => self.mode != Mode::Evolve,
             bias => bias == Bias::Objective,
         }
     }
@@ -255,7 +253,7 @@ impl ParetoSvc {
     fn front(&self, table: &TableKernel<'_>, signs: &[f64], room: &[f64], range: SumRange, context: &Context<'_>) -> Result<Computed> {
         let source = SignedKernel::new(table, signs, self.cache_bytes(signs.len()), context);
         let n = signs.len();
-        let balanced = self.balanced(table.kernel());
+        let balanced = self.balanced();
         let reference = {
             let order: Vec<usize> = (0..n).collect();
             weighted_sum_watched(source.double()?, &order, room, 0..n, context)?
@@ -364,7 +362,7 @@ impl ParetoSvc {
                 continue;
             }
             let source = SignedKernel::new(&table, &signs, self.cache_bytes(signs.len()), context);
-            let task = self.task(&source, &signs, &room, self.balanced(kernel), context);
+            let task = self.task(&source, &signs, &room, self.balanced(), context);
             let mut solver = task.solver(Some(self.cache_bytes(signs.len())), context)?;
             let mut sum = share * task.largest();
             let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).map_or(&room[..], Vec::as_slice), sum), None)?;

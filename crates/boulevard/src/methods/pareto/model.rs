@@ -184,7 +184,7 @@ impl ParetoModel {
 
     /// Whether the machines have an intercept.
     pub fn has_intercept(&self) -> bool {
-        self.parameters.balanced(&self.kernel)
+        self.parameters.balanced()
     }
 
     /// Points worth a mark.
