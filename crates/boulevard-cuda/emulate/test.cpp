@@ -144,6 +144,91 @@ static void plain(u32 n, u32 d, u32 m, u32 splits, int argument, Formula f, K ke
     }
 }
 
+// Double precision on tensor cores: sums, and a matrix.
+static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
+    Table table(n, d, (d + 15) / 16 * 16);
+    u32 width = (d + 3) / 4 * 4, tiles = blocks(m, 64), count = n / 2, padded = blocks(count, 64) * 64;
+    Aligned<u32> ids(m), row_ids(count);
+    Aligned<double> weights(m), columns((size_t)tiles * 64 * width, NAN), norms(tiles * 64, NAN), to_weights(tiles * 64, NAN);
+    Aligned<double> rows((size_t)padded * width, NAN), row_norms(padded, NAN), sums((size_t)splits * count, NAN);
+    for (u32 k = 0; k < m; k++) ids[k] = (k * 5 + 1) % n, weights[k] = normal();
+    for (u32 k = 0; k < count; k++) row_ids[k] = n - 1 - 2 * k;
+    launch(blocks((u64)tiles * 64 * width, 128), 1, 128, 0,
+           [&] { gather_exact(ids, m, tiles * 64, d, width, table.x, table.norms, weights, columns, norms, to_weights); });
+    launch(blocks((u64)padded * width, 128), 1, 128, 0,
+           [&] { gather_exact(row_ids, count, padded, d, width, table.x, table.norms, nullptr, rows, row_norms, nullptr); });
+    bool exponent = f.kind == EXPONENTIAL;
+    launch(blocks(count, 64), splits, 128, 2 * sizeof(ValueTile::Stage), [&] {
+        (exponent ? weigh_exact_exponential : weigh_exact_other)(rows, row_norms, count, columns, norms, to_weights, tiles, width, f, sums);
+    });
+    for (u32 r = 0; r < count; r += 3) {
+        double wanted = 0, size = 0, found = 0;
+        for (u32 k = 0; k < m; k++) {
+            double v = weights[k] * value(f, PRODUCT, &table.x[row_ids[r] * d], &table.x[ids[k] * d], d);
+            wanted += v, size += fabs(v);
+        }
+        for (u32 s = 0; s < splits; s++) found += sums[s * count + r];
+        check(fabs(found - wanted) < 2e-14 * (size + 1e-3), "exact sums", found, wanted);
+    }
+    Aligned<double> matrix((size_t)padded * padded, NAN);
+    launch(padded / 64, padded / 64, 128, 2 * sizeof(ValueTile::Stage), [&] {
+        (exponent ? store_exact_exponential : store_exact_other)(rows, row_norms, count, width, f, 0.25, 7.0, matrix, padded);
+    });
+    for (u32 r = 0; r < padded; r++)
+        for (u32 c = 0; c <= r; c += 1 + c % 3) {
+            double wanted = r == c ? 7.0 : 0.0;
+            if (r < count) wanted = value(f, PRODUCT, &table.x[row_ids[r] * d], &table.x[row_ids[c] * d], d) + (r == c ? 0.25 : 0.0);
+            check(fabs(matrix[(size_t)r * padded + c] - wanted) < 1e-13 * (1 + fabs(wanted)), "exact matrix", matrix[r * padded + c], wanted);
+        }
+}
+
+// A positive definite system with `sides` right sides, as the library solves it.
+static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad) {
+    u32 stride = blocks(size + sides, 128) * 128;
+    Aligned<double> matrix((size_t)stride * stride), inverses((size_t)stride * 64, NAN), y((size_t)sides * stride, NAN), x((size_t)sides * stride, NAN);
+    Aligned<u32> failed(1, 0);
+    std::vector<double> points(size * 2), whole((size_t)size * size), right((size_t)sides * size);
+    for (double &v : points) v = normal();
+    for (double &v : right) v = normal();
+    for (u32 i = 0; i < stride; i++)
+        for (u32 j = 0; j < stride; j++) {
+            double v = i == j ? 1e30 : 0.0;
+            if (i < size && j < size) {
+                double a = points[2 * i] - points[2 * j], b = points[2 * i + 1] - points[2 * j + 1];
+                v = exp(-4 * (a * a + b * b)) + (i == j ? ridge : 0.0) - (bad && i == j && i > size / 2 ? 3.0 : 0.0);
+                whole[(size_t)i * size + j] = v;
+            }
+            if (i >= size && i < size + sides && j < size) v = right[(size_t)(i - size) * size + j];
+            matrix[(size_t)i * stride + j] = j <= i ? v : NAN;
+        }
+    for (u32 start = 0; start < stride; start += panel) {
+        u32 end = std::min(start + panel, stride);
+        for (u32 at = start; at < end; at += 64) {
+            u32 tiles = (stride - at) / 64;
+            if (at > start)
+                launch(8, blocks(tiles, 8), 128, 2 * sizeof(ValueTile::Stage), [&] { subtract_64(matrix, stride, stride, at, at, start, at - start); });
+            launch(1, 1, FACTOR_THREADS, 2 * FACTOR * FACTOR_STRIDE * 8, [&] { factor_block(matrix, stride, at, 1e-13, inverses, failed); });
+            if (tiles > 1) launch(tiles - 1, 1, 128, 2 * sizeof(ValueTile::Stage), [&] { solve_block(matrix, stride, at, inverses); });
+        }
+        u32 tiles = (stride - end) / 128;
+        if (tiles)
+            launch(8 * tiles, blocks(tiles, 8), 256, 2 * sizeof(ExactTile<8, 4, 2, 4>::Stage),
+                   [&] { subtract_128(matrix, stride, stride, end, end, start, end - start); });
+    }
+    check(failed[0] == bad, "pivots", failed[0], bad);
+    if (bad) return;
+    launch(blocks(stride, 256), 1, 256, 0, [&] { take_sides(matrix, stride, size, sides, y); });
+    for (u32 at = stride; at > 0; at -= 64)
+        launch(std::max(1u, blocks(at - 64, FACTOR_THREADS)), 1, FACTOR_THREADS, 0,
+               [&] { back_block(matrix, stride, at - 64, inverses, sides, y, x); });
+    for (u32 side = 0; side < sides; side++)
+        for (u32 i = 0; i < size; i++) {
+            double sum = 0, most = 1;
+            for (u32 j = 0; j < size; j++) sum += whole[(size_t)i * size + j] * x[(size_t)side * stride + j], most = fmax(most, fabs(x[(size_t)side * stride + j]));
+            check(fabs(sum - right[(size_t)side * size + i]) < 1e-11 * most, "solution of a system", sum, right[(size_t)side * size + i]);
+        }
+}
+
 // A random problem of a set; the violation that is left is computed from scratch.
 static void local_problem(u32 q, bool two, double kink, double c) {
     const u32 threads = q <= 1024 ? 256 : 512, stride = threads * 4, d = 5;
@@ -354,6 +439,18 @@ int main() {
     plain<float>(150, 21, 90, 1, PRODUCT, {POWER, 2, 0.01, 0.0, 1.0}, store_single_product, true, 1e-5);
     plain<float>(150, 21, 90, 1, SQUARED, {EXPONENTIAL, 0, -0.02, 0.0, 0.0}, store_single_squared, true, 1e-5);
     plain<float>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, store_single_absolute, true, 1e-5);
+    for (double t : {0.0, 1.0, -1e-9, -0.4999, -0.5, -0.5001, -3.7, -100.3, -1019.5}) {
+        double found = finish_exponential(t), wanted = exp2(fmin(t, 0.0));
+        check(fabs(found - wanted) <= 4e-16 * wanted, "power of two", found, wanted);
+    }
+    check(finish_exponential(-1e9) < 1e-300, "small power of two", finish_exponential(-1e9), 0);
+    exact(150, 21, 90, 2, rbf);
+    exact(150, 54, 70, 1, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0});
+    exact(140, 3, 70, 1, {POWER, 2, 0.01, 0.0, 1.0});
+    factor(300, 2, 128, 0.01, false);
+    factor(127, 1, 512, 0.01, false);
+    factor(60, 3, 512, 1e-8, false);
+    factor(200, 2, 256, 0.01, true);
     local_problem(200, false, 0.0, 1.0);
     local_problem(200, true, 0.0, 1.0);
     local_problem(200, false, 0.1, 5.0);

@@ -20,6 +20,13 @@ __device__ __forceinline__ float power_of_two(float x) {
     return y;
 }
 
+// 1 / x, wrong by a unit in the last place.
+__device__ __forceinline__ float reciprocal(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 __device__ __forceinline__ Half to_half(float x) {
     Half h;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
@@ -37,6 +44,14 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const u32 (&a)[4], u
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// d += a b for a 8 x 4, b 4 x 8 in double precision: a lane holds a[lane / 4][lane % 4], b[lane % 4][lane / 4] and
+// d[lane / 4][2 (lane % 4) ..].
+__device__ __forceinline__ void multiply_add(double (&d)[2], double a, double b) {
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(d[0]), "+d"(d[1])
+                 : "d"(a), "d"(b));
 }
 
 // Four 8 x 8 matrices of halves; lane l gives the address of row l % 8 of matrix l / 8.
@@ -72,7 +87,7 @@ __device__ __forceinline__ double unordered(u64 key) {
 }
 __device__ __forceinline__ u32 ordered(float v) {
     u32 bits = __float_as_uint(v);
-    return (bits >> 31) ? ~bits : (bits | 0x80000000u);
+    return bits ^ ((u32)((int)bits >> 31) | 0x80000000u);
 }
 __device__ __forceinline__ float unordered(u32 key) { return __uint_as_float((key >> 31) ? (key & 0x7fffffffu) : ~key); }
 

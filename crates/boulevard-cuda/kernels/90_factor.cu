@@ -1,0 +1,153 @@
+// Cholesky's factor of a matrix in double precision, and solutions with it. Rows lie next to each other; only the lower triangle counts.
+//
+// Columns are taken by panels of 512, and those by blocks of 64:
+//
+//     subtract_64        the block gets what the panel's earlier columns owe it
+//     factor_block       its diagonal part is factored, and the factor inverted, by one block of the card
+//     solve_block        the rows below are multiplied with the inverse
+//     subtract_128       everything right of the panel gets what the panel owes it: nearly all of the work
+//
+// Right sides are rows below the matrix: what is done to them on the way is the solution of L y = r. The second half, L' x = y, is
+// back_block, from the last block to the first.
+
+#if defined(TENSOR_CORES)
+enum { FACTOR = 64, FACTOR_STRIDE = 65, FACTOR_THREADS = 256 };
+
+// matrix[row][column] -= sum of matrix[row][k] matrix[column][k] over `width` columns from `from` on, by tiles from (first, first_column)
+// on that reach the lower triangle. Tiles are taken eight rows at a time: their data is still in the cache.
+template <int MT, int NT, int WR, int WC>
+__device__ void subtract(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width, u8 *memory) {
+    typedef ExactTile<MT, NT, WR, WC> Tile;
+    u32 row = first + (blockIdx.y * 8 + blockIdx.x % 8) * Tile::ROWS, column = first_column + (blockIdx.x / 8) * Tile::COLUMNS;
+    if (row >= size || column >= row + Tile::ROWS) return;
+    double acc[MT][NT][2];
+    clear(acc);
+    Tile::multiply(acc, matrix + (u64)row * stride + from, stride, matrix + (u64)column * stride + from, stride, width,
+                   (typename Tile::Stage *)memory);
+    double *out = matrix + (u64)(row + Tile::row_of_lane()) * stride + column + Tile::column_of_lane();
+#pragma unroll
+    for (int i = 0; i < MT; i++)
+#pragma unroll
+        for (int j = 0; j < NT; j++) {
+            double *at = out + (u64)i * 8 * stride + j * 8;
+            at[0] -= acc[i][j][0];
+            at[1] -= acc[i][j][1];
+        }
+}
+extern "C" __global__ void __launch_bounds__(128, 4)
+    subtract_64(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width) {
+    SHARED_BYTES(memory);
+    subtract<4, 4, 2, 2>(matrix, stride, size, first, first_column, from, width, memory);
+}
+extern "C" __global__ void __launch_bounds__(256, 1)
+    subtract_128(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width) {
+    SHARED_BYTES(memory);
+    subtract<8, 4, 2, 4>(matrix, stride, size, first, first_column, from, width, memory);
+}
+
+// The factor of the 64 x 64 block at `at`, in its place, and its inverse in inverses[at / 64]. A pivot below `least` is told, and replaced
+// so that nothing becomes infinite.
+extern "C" __global__ void __launch_bounds__(FACTOR_THREADS, 1)
+    factor_block(double *matrix, u32 stride, u32 at, double least, double *inverses, u32 *failed) {
+    SHARED_BYTES(memory);
+    double *a = (double *)memory, *inverse = a + FACTOR * FACTOR_STRIDE;
+    double *block = matrix + (u64)at * stride + at;
+    u32 thread = threadIdx.x;
+    for (u32 e = thread; e < FACTOR * FACTOR; e += FACTOR_THREADS) {
+        u32 i = e / FACTOR, k = e % FACTOR;
+        a[i * FACTOR_STRIDE + k] = k <= i ? block[(u64)i * stride + k] : 0.0;
+        inverse[i * FACTOR_STRIDE + k] = 0.0;
+    }
+    u32 k = thread % FACTOR, lane = thread / FACTOR;
+    for (u32 j = 0; j < FACTOR; j++) {
+        __syncthreads();
+        double pivot = a[j * FACTOR_STRIDE + j];
+        if (!(pivot > least)) {
+            if (thread == 0) *failed = 1;
+            pivot = 1.0;
+        }
+        double scale = 1.0 / sqrt(pivot);
+        __syncthreads();
+        if (thread >= j && thread < FACTOR) a[thread * FACTOR_STRIDE + j] = thread == j ? pivot * scale : a[thread * FACTOR_STRIDE + j] * scale;
+        __syncthreads();
+        if (k > j) {
+            double of_column = a[k * FACTOR_STRIDE + j];
+#pragma unroll 4
+            for (u32 i = k + lane; i < FACTOR; i += FACTOR_THREADS / FACTOR)
+                a[i * FACTOR_STRIDE + k] -= a[i * FACTOR_STRIDE + j] * of_column;
+        }
+    }
+    __syncthreads();
+    // Four lanes share a column of the inverse; each reads only what it wrote itself.
+    u32 column = thread / 4, part = thread % 4;
+    for (u32 i = 0; i < FACTOR; i++) {
+        double sum = 0.0;
+        if (i > column)
+            for (u32 m = column + ((part - column) & 3); m < i; m += 4) sum += a[i * FACTOR_STRIDE + m] * inverse[m * FACTOR_STRIDE + column];
+        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+        if (i >= column && (i & 3) == part)
+            inverse[i * FACTOR_STRIDE + column] = ((i == column ? 1.0 : 0.0) - sum) / a[i * FACTOR_STRIDE + i];
+    }
+    __syncthreads();
+    double *out = inverses + (u64)(at / FACTOR) * FACTOR * FACTOR;
+    for (u32 e = thread; e < FACTOR * FACTOR; e += FACTOR_THREADS) {
+        u32 i = e / FACTOR, c = e % FACTOR;
+        if (c <= i) block[(u64)i * stride + c] = a[i * FACTOR_STRIDE + c];
+        out[e] = inverse[i * FACTOR_STRIDE + c];
+    }
+}
+
+// Rows below the block: theirs times the inverse, in their place.
+extern "C" __global__ void __launch_bounds__(128, 4) solve_block(double *matrix, u32 stride, u32 at, const double *inverses) {
+    SHARED_BYTES(memory);
+    enum { MT = 4, NT = 4 };
+    double *rows = matrix + (u64)(at + FACTOR + blockIdx.x * ValueTile::ROWS) * stride + at;
+    double acc[MT][NT][2];
+    clear(acc);
+    ValueTile::multiply(acc, rows, stride, inverses + (u64)(at / FACTOR) * FACTOR * FACTOR, FACTOR, FACTOR, (ValueTile::Stage *)memory);
+    double *out = rows + (u64)ValueTile::row_of_lane() * stride + ValueTile::column_of_lane();
+#pragma unroll
+    for (int i = 0; i < MT; i++)
+#pragma unroll
+        for (int j = 0; j < NT; j++) {
+            double *to = out + (u64)i * 8 * stride + j * 8;
+            to[0] = acc[i][j][0];
+            to[1] = acc[i][j][1];
+        }
+}
+
+// The right sides after the factor, zero past the matrix.
+extern "C" __global__ void take_sides(const double *matrix, u32 stride, u32 size, u32 sides, double *y) {
+    u32 column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= stride) return;
+    for (u32 side = 0; side < sides; side++)
+        y[(u64)side * stride + column] = column < size ? matrix[(u64)(size + side) * stride + column] : 0.0;
+}
+
+// x of the block at `at` for each of `sides` right sides, y of the rows before it. y[side][row] and x[side][row], `stride` apart.
+extern "C" __global__ void __launch_bounds__(FACTOR_THREADS) back_block(const double *matrix, u32 stride, u32 at, const double *inverses,
+                                                                        u32 sides, double *y, double *x) {
+    __shared__ double solved[FACTOR];
+    const double *inverse = inverses + (u64)(at / FACTOR) * FACTOR * FACTOR;
+    u32 thread = threadIdx.x, row = thread / 4, part = thread % 4, column = blockIdx.x * FACTOR_THREADS + thread;
+    for (u32 side = 0; side < sides; side++) {
+        double sum = 0.0;
+        for (u32 i = part; i < FACTOR; i += 4) sum += inverse[i * FACTOR + row] * y[(u64)side * stride + at + i];
+        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+        __syncthreads();
+        if (part == 0) {
+            solved[row] = sum;
+            if (blockIdx.x == 0) x[(u64)side * stride + at + row] = sum;
+        }
+        __syncthreads();
+        if (column < at) {
+            double owed = 0.0;
+#pragma unroll 8
+            for (u32 i = 0; i < FACTOR; i++) owed += matrix[(u64)(at + i) * stride + column] * solved[i];
+            y[(u64)side * stride + column] -= owed;
+        }
+    }
+}
+#endif
