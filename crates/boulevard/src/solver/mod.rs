@@ -38,6 +38,8 @@ pub fn release_memory() -> usize {
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "card-times")]
+pub use blocks::card_times;
 pub(crate) use blocks::shards::ShardedSolver;
 pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
 pub use doubled::DoubledKernel;

@@ -7,7 +7,9 @@
 mod active;
 mod engine;
 mod formula;
+mod newton;
 mod table;
+mod times;
 
 use std::sync::Arc;
 
@@ -15,6 +17,8 @@ use boulevard_cuda::{Card, CudaError};
 
 use self::formula::CardKernel;
 pub(crate) use engine::CardBlocks;
+#[cfg(feature = "card-times")]
+pub use times::card_times;
 
 use crate::error::{Error, Result};
 use crate::observe::{Context, Device};

@@ -19,6 +19,11 @@ const LARGEST: f64 = 256.0;
 const NARROW_TILE: (usize, usize) = (128, 64);
 const WIDE_TILE: (usize, usize) = (128, 128);
 const PLAIN_TILE: (usize, usize) = (64, 64);
+/// Rows and columns of a tile in double precision, and on tensor cores its threads and shared memory: two stages of two sides of 64 rows of
+/// 20 numbers.
+const EXACT_TILE: usize = 64;
+pub(super) const EXACT_THREADS: usize = 128;
+pub(super) const EXACT_SHARED: usize = 2 * 2 * 64 * 20 * 8;
 /// Shared memory of the wide kernel: two stages of four tables of 128 rows of 40 halves.
 const WIDE_SHARED: usize = 2 * 4 * 128 * 40 * 2;
 
@@ -196,31 +201,113 @@ impl CardTable {
         Ok(splits)
     }
 
+    /// Whether double precision runs on tensor cores: every kernel but those of absolute differences.
+    pub(super) fn exact_on_tensor_cores(&self) -> bool {
+        self.card.has_tensor_cores() && self.kernel.tensor.is_some()
+    }
+
+    /// Names of the kernels for sums and matrices in double precision on tensor cores.
+    fn exact_kernels(&self) -> (&'static str, &'static str) {
+        match self.kernel.double.formula.kind {
+            0 => ("weigh_exact_exponential", "store_exact_exponential"),
+            _ => ("weigh_exact_other", "store_exact_other"),
+        }
+    }
+
     /// The same in double precision for the rows with these numbers.
     pub(super) fn weigh_exactly(
         &self,
         ids: &Buffer<u32>,
         from: usize,
         count: usize,
-        support: &ExactColumns,
+        support: &ExactRows,
         sums: &mut Sums,
     ) -> Result<usize, CudaError> {
-        let plain = &self.kernel.double;
-        let splits = sums.splits(&self.card, count, PLAIN_TILE.0, support.count.div_ceil(PLAIN_TILE.1))?;
-        let launch = self.card.launch(plain.weigh).grid(count.div_ceil(PLAIN_TILE.0), splits);
-        let launch =
-            launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count).buffer(&support.rows).buffer(&support.norms);
-        let launch = launch.buffer(&support.weights).count(support.count).count(self.columns).formula(&plain.formula);
-        launch.buffer(&sums.values).null().count(0).run()?;
+        let (formula, tiles) = (&self.kernel.double.formula, support.count.div_ceil(EXACT_TILE));
+        let splits = sums.splits(&self.card, count, EXACT_TILE, tiles)?;
+        let grid = count.div_ceil(EXACT_TILE);
+        let weights = support.weights.as_ref().ok_or_else(|| CudaError::Call {
+            kernel: "weigh_exact".to_owned(),
+            found: "columns without weights".to_owned(),
+            wanted: "weights".to_owned(),
+        })?;
+        if self.exact_on_tensor_cores() {
+            let rows = self.exact_rows(ids, from, count, None)?;
+            let launch = self.card.launch(self.exact_kernels().0).grid(grid, splits).threads(EXACT_THREADS).shared(EXACT_SHARED);
+            let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(count).buffer(&support.rows).buffer(&support.norms);
+            launch.buffer(weights).count(tiles).count(rows.width).formula(formula).buffer(&sums.values).run()?;
+        } else {
+            let launch = self.card.launch(self.kernel.double.weigh).grid(grid, splits);
+            let launch = launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count);
+            let launch = launch.buffer(&support.rows).buffer(&support.norms).buffer(weights).count(support.count);
+            launch.count(self.columns).formula(formula).buffer(&sums.values).null().count(0).run()?;
+        }
         Ok(splits)
     }
 
-    pub(super) fn exact_columns(&self, ids: &[u32], weights: &[f64]) -> Result<ExactColumns, CudaError> {
-        let (count, on_card) = (ids.len(), self.card.upload(ids)?);
-        let (rows, norms) = (self.card.allocate::<f64>(count * self.columns)?, self.card.allocate::<f64>(count)?);
-        let launch = self.card.launch("gather_double").items(count * self.columns).buffer(&on_card).count(count).count(self.columns);
-        launch.buffer(&self.exact).buffer(&self.norms).buffer(&rows).buffer(&norms).run()?;
-        Ok(ExactColumns { rows, norms, weights: self.card.upload(weights)?, count })
+    /// Rows in double precision by their numbers, padded for tensor cores where these are used.
+    pub(super) fn exact_rows(
+        &self,
+        ids: &Buffer<u32>,
+        from: usize,
+        count: usize,
+        weights: Option<&Buffer<f64>>,
+    ) -> Result<ExactRows, CudaError> {
+        let tensor = self.exact_on_tensor_cores();
+        let (padded, width) =
+            if tensor { (count.next_multiple_of(EXACT_TILE), self.columns.next_multiple_of(4)) } else { (count, self.columns) };
+        self.exact_padded(ids, from, count, padded, width, weights)
+    }
+
+    fn exact_padded(
+        &self,
+        ids: &Buffer<u32>,
+        from: usize,
+        count: usize,
+        padded: usize,
+        width: usize,
+        weights: Option<&Buffer<f64>>,
+    ) -> Result<ExactRows, CudaError> {
+        let card = &self.card;
+        let (rows, norms) = (card.allocate::<f64>(padded * width)?, card.allocate::<f64>(padded)?);
+        let to_weights = weights.map(|_| card.allocate::<f64>(padded)).transpose()?;
+        let launch = card.launch("gather_exact").items(padded * width).part(ids, from).count(count).count(padded);
+        let launch = launch.count(self.columns).count(width).buffer(&self.exact).buffer(&self.norms);
+        let launch = match weights {
+            Some(weights) => launch.buffer(weights),
+            None => launch.null(),
+        };
+        let launch = launch.buffer(&rows).buffer(&norms);
+        match &to_weights {
+            Some(weights) => launch.buffer(weights),
+            None => launch.null(),
+        }
+        .run()?;
+        Ok(ExactRows { rows, norms, weights: to_weights, count, width })
+    }
+
+    /// Support vectors with their coefficients, as columns in double precision.
+    pub(super) fn exact_columns(&self, ids: &[u32], weights: &[f64]) -> Result<ExactRows, CudaError> {
+        let (on_card, weights) = (self.card.upload(ids)?, self.card.upload(weights)?);
+        self.exact_rows(&on_card, 0, ids.len(), Some(&weights))
+    }
+
+    /// The kernel matrix of rows in double precision, lower triangle, in the first of `stride` rows and columns; `ridge` on the diagonal,
+    /// `outside` on that of the other rows.
+    pub(super) fn store_exactly(
+        &self,
+        ids: &[u32],
+        ridge: f64,
+        outside: f64,
+        matrix: &Buffer<f64>,
+        stride: usize,
+    ) -> Result<(), CudaError> {
+        let on_card = self.card.upload(ids)?;
+        let rows = self.exact_padded(&on_card, 0, ids.len(), stride, self.columns.next_multiple_of(4), None)?;
+        let tiles = stride / EXACT_TILE;
+        let launch = self.card.launch(self.exact_kernels().1).grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
+        let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(ids.len()).count(rows.width).formula(&self.kernel.double.formula);
+        launch.number(ridge).number(outside).buffer(matrix).count(stride).run()
     }
 
     /// The kernel matrix of a set in single precision, rows `stride` apart.
@@ -233,12 +320,13 @@ impl CardTable {
     }
 }
 
-/// Support vectors in double precision.
-pub(super) struct ExactColumns {
+/// Rows in double precision.
+pub(super) struct ExactRows {
     rows: Buffer<f64>,
     norms: Buffer<f64>,
-    weights: Buffer<f64>,
+    weights: Option<Buffer<f64>>,
     pub count: usize,
+    width: usize,
 }
 
 /// Partial sums, in memory that grows as needed.
