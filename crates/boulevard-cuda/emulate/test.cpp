@@ -125,7 +125,7 @@ static void plain(u32 n, u32 d, u32 m, u32 splits, int argument, Formula f, K ke
     for (u32 k = 0; k < m; k++) ids[k] = (k * 5 + 1) % n, weights[k] = normal();
     for (u32 k = 0; k < n / 2; k++) row_ids[k] = n - 1 - 2 * k;
     launch(blocks((u64)m * d, 128), 1, 128, 0, [&] {
-        if constexpr (sizeof(T) == 8) gather_double(ids, m, d, table.x, table.norms, columns, column_norms);
+        if constexpr (sizeof(T) == 8) gather_exact(ids, m, m, d, d, table.x, table.norms, nullptr, columns, column_norms, nullptr);
         else gather_single(ids, m, d, table.x, table.norms, columns, column_norms);
     });
     u32 count = n / 2;
@@ -279,7 +279,7 @@ static void local_problem(u32 q, bool two, double kink, double c) {
     for (u32 i = 0; i < q; i++) g[i] = gradient_of(start, i);
     double before = violation(start), stop = 0.1;
     auto run = [&](auto kernel, u64 most) {
-        launch(1, 1, threads, stride * 28, [&] {
+        launch(1, 1, threads, stride * 24, [&] {
             kernel(matrix, q, stride, g, start, lower, upper, second, kink, stop, most, out, counters);
         });
     };

@@ -229,7 +229,22 @@ fn row(name: &str, problem: &Problem, gamma: f64, c: f64, context: &Context<'_>,
         line += &format!(" {seconds:.2} | {close:.1e} | {far} and {near} |");
     }
     println!("{line}");
+    phases(problem, &kernel, c, context);
 }
+
+/// Where the time of a fit goes, in a fit of its own: whoever times kernels waits for each.
+#[cfg(feature = "card-times")]
+fn phases(problem: &Problem, kernel: &Kernel, c: f64, context: &Context<'_>) {
+    boulevard::solver::card_times(true);
+    let (_, seconds) = fit(problem, kernel, c, context);
+    let times = boulevard::solver::card_times(false);
+    let known: f64 = times.values().map(|of| of.0).sum();
+    let words: Vec<String> = times.iter().map(|(phase, (s, calls))| format!("{phase} {:.1} ms ({calls})", s * 1e3)).collect();
+    println!("    of {:.1} ms: {}, elsewhere {:.1} ms", seconds * 1e3, words.join(", "), (seconds - known) * 1e3);
+}
+
+#[cfg(not(feature = "card-times"))]
+fn phases(_: &Problem, _: &Kernel, _: f64, _: &Context<'_>) {}
 
 /// `cargo test --test card -- --ignored --nocapture table`
 #[test]
