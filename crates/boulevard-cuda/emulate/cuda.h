@@ -154,6 +154,8 @@ auto among_lanes(T value, F choose) {
 }  // namespace emulate
 
 inline void __syncthreads() { emulate::wait(emulate::block); }
+inline void __syncwarp() { emulate::wait(emulate::warps[emulate::current / 32]); }
+inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 template <typename T>
 T __shfl_xor_sync(unsigned, T v, int d) {
     unsigned lane = threadIdx.x & 31;

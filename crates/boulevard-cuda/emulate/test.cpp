@@ -144,10 +144,42 @@ static void plain(u32 n, u32 d, u32 m, u32 splits, int argument, Formula f, K ke
     }
 }
 
+// Stored values, of a rectangle and of a symmetric matrix, and sums of them for several outputs.
+static void stored(u32 n, u32 d, u32 m, u32 outputs, Formula f) {
+    u32 width = (d + 31) / 32 * 32, stride = m + 3;
+    Table table(n, d, width);
+    Formula scaled = f;
+    scaled.factor /= 16.0 * 16.0;
+    Aligned<float> out((size_t)n * stride, NAN), whole((size_t)n * n, NAN);
+    auto kernel = f.kind == EXPONENTIAL ? store_wide_exponential : store_wide;
+    launch(blocks(n, WIDE), 1, WIDE_THREADS, 2 * sizeof(WideStage), [&] {
+        kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, m, width, scaled, out, stride, 0);
+    });
+    launch(blocks(n, WIDE), 2, WIDE_THREADS, 2 * sizeof(WideStage), [&] {
+        kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, n, width, scaled, whole, n, 1);
+    });
+    for (u32 r = 0; r < n; r++)
+        for (u32 c = 0; c < n; c += 1 + c % 4) {
+            double wanted = value(f, PRODUCT, &table.x[r * d], &table.x[c * d], d);
+            check(fabs(whole[r * n + c] - wanted) < 1e-4 * (1 + fabs(wanted)), "symmetric value", whole[r * n + c], wanted);
+            if (c < m) check(out[r * stride + c] == whole[r * n + c] || c > r || fabs(out[r * stride + c] - wanted) < 1e-4 * (1 + fabs(wanted)), "stored value", out[r * stride + c], wanted);
+        }
+    for (u32 r = 0; r < n; r++) check(std::isnan(out[r * stride + m]), "past the columns", out[r * stride + m]);
+    Aligned<double> weights((size_t)outputs * m), sums((size_t)outputs * n, NAN);
+    for (u32 k = 0; k < outputs * m; k++) weights[k] = normal();
+    launch(blocks(n, 32), blocks(outputs, 4), 256, 0, [&] { weigh_stored(out, stride, n, m, weights, outputs, sums); });
+    for (u32 o = 0; o < outputs; o++)
+        for (u32 r = 0; r < n; r++) {
+            double wanted = 0;
+            for (u32 c = 0; c < m; c++) wanted += weights[o * m + c] * (double)out[r * stride + c];
+            check(fabs(sums[o * n + r] - wanted) < 1e-10 * (1 + m), "sums of stored values", sums[o * n + r], wanted);
+        }
+}
+
 // Double precision on tensor cores: sums, and a matrix.
 static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
     Table table(n, d, (d + 15) / 16 * 16);
-    u32 width = (d + 3) / 4 * 4, tiles = blocks(m, 64), count = n / 2, padded = blocks(count, 64) * 64;
+    u32 width = (d + 7) / 8 * 8, tiles = blocks(m, 64), count = n / 2, padded = blocks(count, 64) * 64;
     Aligned<u32> ids(m), row_ids(count);
     Aligned<double> weights(m), columns((size_t)tiles * 64 * width, NAN), norms(tiles * 64, NAN), to_weights(tiles * 64, NAN);
     Aligned<double> rows((size_t)padded * width, NAN), row_norms(padded, NAN), sums((size_t)splits * count, NAN);
@@ -212,7 +244,7 @@ static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad) {
         }
         u32 tiles = (stride - end) / 128;
         if (tiles)
-            launch(8 * tiles, blocks(tiles, 8), 256, 2 * sizeof(ExactTile<8, 4, 2, 4>::Stage),
+            launch(8 * tiles, blocks(tiles, 8), 256, 2 * sizeof(ExactTile<8, 4, 2, 4, 4>::Stage),
                    [&] { subtract_128(matrix, stride, stride, end, end, start, end - start); });
     }
     check(failed[0] == bad, "pivots", failed[0], bad);
@@ -300,6 +332,52 @@ static void local_problem(u32 q, bool two, double kink, double c) {
     check(counters[0] > 10, "steps", (double)counters[0]);
     solve(5);
     check(counters[0] == 5, "limit of steps", (double)counters[0], 5);
+}
+
+// Two pairs of three classes on one stored matrix.
+static void pair_problems(u32 each, double c) {
+    const u32 d = 4, n = 3 * each, stride = n + 5;
+    Aligned<float> matrix((size_t)n * stride, NAN);
+    std::vector<double> x(n * d);
+    for (u32 i = 0; i < n * d; i++) x[i] = normal() + 0.4 * (i / d / each);
+    for (u32 i = 0; i < n; i++)
+        for (u32 j = 0; j < n; j++) {
+            double dist = 0;
+            for (u32 k = 0; k < d; k++) dist += (x[i * d + k] - x[j * d + k]) * (x[i * d + k] - x[j * d + k]);
+            matrix[(size_t)i * stride + j] = (float)exp(-0.3 * dist);
+        }
+    Aligned<PairProblem> problems(2);
+    problems[0] = {{0, each}, {each, each}, 0};
+    problems[1] = {{0, 2 * each}, {each, each}, 2 * each};
+    Aligned<double> lower(4 * each), upper(4 * each), point(4 * each), gradient(4 * each);
+    Aligned<u64> counters(4);
+    for (u32 k = 0; k < 4 * each; k++) {
+        bool plus = k % (2 * each) < each;
+        gradient[k] = plus ? -1 : 1, lower[k] = plus ? 0 : -c, upper[k] = plus ? c : 0, point[k] = 0;
+    }
+    auto kernel = 2 * each <= 4096 ? solve_pairs_4 : 2 * each <= 8192 ? solve_pairs_8 : solve_pairs_12;
+    auto run = [&](u32 most) {
+        launch(2, 1, PAIR_THREADS, 2 * each * 8, [&] { kernel(matrix, stride, 1.0, problems, lower, upper, 0.05, most, point, gradient, counters); });
+    };
+    run(7);
+    check(counters[0] == 7 && counters[2] == 7, "limit of steps of a pair", counters[0], 7);
+    run(100000);
+    for (int p = 0; p < 2; p++) {
+        double *b = point + 2 * each * p, *g = gradient + 2 * each * p, sum = 0, least = INFINITY, most = -INFINITY;
+        auto row = [&](u32 k) { return k < each ? k : k - each + problems[p].first[1]; };
+        for (u32 k = 0; k < 2 * each; k++) {
+            double v = k < each ? -1 : 1;
+            for (u32 m = 0; m < 2 * each; m++) v += b[m] * matrix[(size_t)row(k) * stride + row(m)];
+            sum += b[k];
+            check(fabs(v - g[k]) < 1e-3, "gradient of a pair", g[k], v);
+            u32 at = 2 * each * p + k;
+            check(b[k] >= lower[at] && b[k] <= upper[at], "bounds of a pair", b[k], upper[at]);
+            if (b[k] < upper[at]) least = fmin(least, v);
+            if (b[k] > lower[at]) most = fmax(most, v);
+        }
+        check(fabs(sum) < 1e-9 && most - least < 0.052, "violation of a pair", most - least, 0.05);
+        check(fabs(__longlong_as_double(counters[2 * p + 1]) - (most - least)) < 2e-3, "violation told of a pair", __longlong_as_double(counters[2 * p + 1]), most - least);
+    }
 }
 
 static void selection(u32 n, u32 wanted, bool groups, double kink, bool tied) {
@@ -444,6 +522,8 @@ int main() {
         check(fabs(found - wanted) <= 4e-16 * wanted, "power of two", found, wanted);
     }
     check(finish_exponential(-1e9) < 1e-300, "small power of two", finish_exponential(-1e9), 0);
+    stored(140, 40, 133, 6, rbf);
+    stored(60, 20, 30, 1, {POWER, 2, 0.01, 0.0, 1.0});
     exact(150, 21, 90, 2, rbf);
     exact(150, 54, 70, 1, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0});
     exact(140, 3, 70, 1, {POWER, 2, 0.01, 0.0, 1.0});
@@ -455,6 +535,7 @@ int main() {
     local_problem(200, true, 0.0, 1.0);
     local_problem(200, false, 0.1, 5.0);
     local_problem(1100, false, 0.0, 1.0);
+    pair_problems(520, 0.02);
     selection(3000, 40, false, 0.0, false);
     selection(3000, 40, true, 0.1, false);
     selection(2500, 64, false, 0.0, true);

@@ -54,6 +54,26 @@ __device__ __forceinline__ void multiply_add(double (&d)[2], double a, double b)
                  : "d"(a), "d"(b));
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define LARGE_DOUBLE 1
+// d += a b for a 16 x 8, b 8 x 8: upper and lower half of d and a; features 0-3 and 4-7. One instruction from Hopper on.
+__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[2], const double (&a_lower)[2],
+                                             const double (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
+                 : "d"(a_upper[0]), "d"(a_lower[0]), "d"(a_upper[1]), "d"(a_lower[1]), "d"(b[0]), "d"(b[1]));
+}
+// The same for 16 features, in one instruction.
+__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[4], const double (&a_lower)[4],
+                                             const double (&b)[4]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, "
+                 "{%0,%1,%2,%3};"
+                 : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
+                 : "d"(a_upper[0]), "d"(a_lower[0]), "d"(a_upper[1]), "d"(a_lower[1]), "d"(a_upper[2]), "d"(a_lower[2]), "d"(a_upper[3]),
+                   "d"(a_lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+#endif
+
 // Four 8 x 8 matrices of halves; lane l gives the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void load_matrices(u32 (&r)[4], const Half *row) {
     u32 address = (u32)__cvta_generic_to_shared(row);
@@ -103,3 +123,16 @@ __device__ __forceinline__ u32 warp_min(u32 v) {
 #endif
 }
 __device__ __forceinline__ u32 warp_max(u32 v) { return ~warp_min(~v); }
+
+// The same where there is no such instruction: by quarters.
+#if defined(TENSOR_CORES) && !defined(LARGE_DOUBLE)
+template <int QUADS>
+__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[QUADS],
+                                             const double (&a_lower)[QUADS], const double (&b)[QUADS]) {
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        multiply_add(upper, a_upper[q], b[q]);
+        multiply_add(lower, a_lower[q], b[q]);
+    }
+}
+#endif

@@ -1,5 +1,5 @@
 // Kernel values in double precision on tensor cores, for kernels of inner products and distances: the certificate, and the matrices that
-// Newton's steps need. Rows and columns are packed next to each other, padded with zeros to whole tiles and to four features.
+// Newton's steps need. Rows and columns are packed next to each other, padded with zeros to whole tiles and to eight features.
 //
 //     sums[split][row] = sum over the split's columns of weight * K(row, column)
 //     matrix[row][column] = K(row, column), the lower triangle by tiles
@@ -23,8 +23,8 @@ extern "C" __global__ void gather_exact(const u32 *ids, u32 count, u32 padded, u
 // Features that pass through shared memory at once, and how far rows are apart there: lanes of a half warp meet no bank twice.
 enum { EXACT_CHUNK = 16, EXACT_STRIDE = 20 };
 
-// A tile of WR x WC warps with (8 MT) x (8 NT) values each.
-template <int MT, int NT, int WR, int WC>
+// A tile of WR x WC warps with (8 MT) x (8 NT) values each, 4 QUADS features at a time.
+template <int MT, int NT, int WR, int WC, int QUADS>
 struct ExactTile {
     enum { ROWS = 8 * MT * WR, COLUMNS = 8 * NT * WC, THREADS = 32 * WR * WC };
     struct Stage {
@@ -43,7 +43,7 @@ struct ExactTile {
         }
     }
 
-    // acc += left right' over `width` features, a multiple of four. All threads call it; shared memory is free afterwards.
+    // acc += left right' over `width` features, a multiple of 4 QUADS. All threads call it; shared memory is free afterwards.
     static __device__ __forceinline__ void multiply(double (&acc)[MT][NT][2], const double *left, u64 left_stride, const double *right,
                                                     u64 right_stride, u32 width, Stage *stages) {
         u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -65,17 +65,20 @@ struct ExactTile {
             copies_arrived<1>();
             __syncthreads();
             const double *from_left = stages[buffer].left + left_place, *from_right = stages[buffer].right + right_place;
-            u32 quads = (width - k < EXACT_CHUNK ? width - k : EXACT_CHUNK) / 4;
-            for (u32 quad = 0; quad < quads; quad++) {
-                double a[MT], b[NT];
+            u32 features = width - k < EXACT_CHUNK ? width - k : EXACT_CHUNK;
+            for (u32 at = 0; at < features; at += 4 * QUADS) {
+                double a[MT][QUADS], b[NT][QUADS];
 #pragma unroll
-                for (int i = 0; i < MT; i++) a[i] = from_left[i * 8 * EXACT_STRIDE + quad * 4];
+                for (int q = 0; q < QUADS; q++) {
 #pragma unroll
-                for (int j = 0; j < NT; j++) b[j] = from_right[j * 8 * EXACT_STRIDE + quad * 4];
+                    for (int i = 0; i < MT; i++) a[i][q] = from_left[i * 8 * EXACT_STRIDE + at + q * 4];
 #pragma unroll
-                for (int i = 0; i < MT; i++)
+                    for (int j = 0; j < NT; j++) b[j][q] = from_right[j * 8 * EXACT_STRIDE + at + q * 4];
+                }
 #pragma unroll
-                    for (int j = 0; j < NT; j++) multiply_add(acc[i][j], a[i], b[j]);
+                for (int i = 0; i < MT; i += 2)
+#pragma unroll
+                    for (int j = 0; j < NT; j++) multiply_add(acc[i][j], acc[i + 1][j], a[i], a[i + 1], b[j]);
             }
             __syncthreads();
         }
@@ -90,7 +93,7 @@ __device__ __forceinline__ void clear(double (&acc)[MT][NT][2]) {
         for (int j = 0; j < NT; j++) acc[i][j][0] = acc[i][j][1] = 0.0;
 }
 
-typedef ExactTile<4, 4, 2, 2> ValueTile;  // 64 x 64, four blocks of it on a processor at once
+typedef ExactTile<4, 4, 2, 2, 2> ValueTile;  // 64 x 64, four blocks of it on a processor at once
 
 template <bool EXPONENT>
 __device__ __forceinline__ double exact_value(const Formula &formula, double t) {

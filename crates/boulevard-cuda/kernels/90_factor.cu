@@ -15,9 +15,9 @@ enum { FACTOR = 64, FACTOR_STRIDE = 65, FACTOR_THREADS = 256 };
 
 // matrix[row][column] -= sum of matrix[row][k] matrix[column][k] over `width` columns from `from` on, by tiles from (first, first_column)
 // on that reach the lower triangle. Tiles are taken eight rows at a time: their data is still in the cache.
-template <int MT, int NT, int WR, int WC>
+template <int MT, int NT, int WR, int WC, int QUADS>
 __device__ void subtract(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width, u8 *memory) {
-    typedef ExactTile<MT, NT, WR, WC> Tile;
+    typedef ExactTile<MT, NT, WR, WC, QUADS> Tile;
     u32 row = first + (blockIdx.y * 8 + blockIdx.x % 8) * Tile::ROWS, column = first_column + (blockIdx.x / 8) * Tile::COLUMNS;
     if (row >= size || column >= row + Tile::ROWS) return;
     double acc[MT][NT][2];
@@ -37,64 +37,114 @@ __device__ void subtract(double *matrix, u32 stride, u32 size, u32 first, u32 fi
 extern "C" __global__ void __launch_bounds__(128, 4)
     subtract_64(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width) {
     SHARED_BYTES(memory);
-    subtract<4, 4, 2, 2>(matrix, stride, size, first, first_column, from, width, memory);
+    subtract<4, 4, 2, 2, 2>(matrix, stride, size, first, first_column, from, width, memory);
 }
 extern "C" __global__ void __launch_bounds__(256, 1)
     subtract_128(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width) {
     SHARED_BYTES(memory);
-    subtract<8, 4, 2, 4>(matrix, stride, size, first, first_column, from, width, memory);
+    subtract<8, 4, 2, 4, 4>(matrix, stride, size, first, first_column, from, width, memory);
 }
 
-// The factor of the 64 x 64 block at `at`, in its place, and its inverse in inverses[at / 64]. A pivot below `least` is told, and replaced
-// so that nothing becomes infinite.
+// The factor of the 64 x 64 block at `at`, in its place, and its inverse in inverses[at / 64]. Everybody waits for this one, so it goes by
+// parts of 16: a warp factors and inverts a part in registers, all threads do the rest. A pivot below `least` is told, and replaced so that
+// nothing becomes infinite.
 extern "C" __global__ void __launch_bounds__(FACTOR_THREADS, 1)
     factor_block(double *matrix, u32 stride, u32 at, double least, double *inverses, u32 *failed) {
+    enum { PART = 16, S = FACTOR_STRIDE };
     SHARED_BYTES(memory);
-    double *a = (double *)memory, *inverse = a + FACTOR * FACTOR_STRIDE;
+    double *a = (double *)memory, *inverse = a + FACTOR * S;
     double *block = matrix + (u64)at * stride + at;
-    u32 thread = threadIdx.x;
+    u32 thread = threadIdx.x, lane = thread & 31, line = thread / PART, place = thread % PART;
     for (u32 e = thread; e < FACTOR * FACTOR; e += FACTOR_THREADS) {
         u32 i = e / FACTOR, k = e % FACTOR;
-        a[i * FACTOR_STRIDE + k] = k <= i ? block[(u64)i * stride + k] : 0.0;
-        inverse[i * FACTOR_STRIDE + k] = 0.0;
+        a[i * S + k] = k <= i ? block[(u64)i * stride + k] : 0.0;
+        inverse[i * S + k] = 0.0;
     }
-    u32 k = thread % FACTOR, lane = thread / FACTOR;
-    for (u32 j = 0; j < FACTOR; j++) {
-        __syncthreads();
-        double pivot = a[j * FACTOR_STRIDE + j];
-        if (!(pivot > least)) {
-            if (thread == 0) *failed = 1;
-            pivot = 1.0;
+    __syncthreads();
+    for (u32 first = 0; first < FACTOR; first += PART) {
+        double *part = a + first * S + first;
+        if (thread < 32) {
+            // A lane has a row; what is right of the diagonal is never used.
+            u32 own = lane % PART;
+            double row[PART], scale[PART];
+#pragma unroll
+            for (int k = 0; k < PART; k++) row[k] = part[own * S + k];
+#pragma unroll
+            for (int j = 0; j < PART; j++) {
+                double pivot = __shfl_sync(0xffffffffu, row[j], j);
+                if (!(pivot > least)) {
+                    if (lane == 0) *failed = 1;
+                    pivot = 1.0;
+                }
+                scale[j] = rsqrt(pivot);
+                row[j] = own == j ? pivot * scale[j] : row[j] * scale[j];
+#pragma unroll
+                for (int k = j + 1; k < PART; k++) row[k] -= row[j] * __shfl_sync(0xffffffffu, row[j], k);
+            }
+            if (lane < PART) {
+#pragma unroll
+                for (int k = 0; k < PART; k++)
+                    if (k <= own) part[own * S + k] = row[k];
+            }
+            __syncwarp();
+            // A lane has a column of the inverse.
+            double column[PART];
+#pragma unroll
+            for (int i = 0; i < PART; i++) {
+                double sum = i == (int)own ? 1.0 : 0.0;
+#pragma unroll
+                for (int k = 0; k < i; k++) sum -= part[i * S + k] * column[k];
+                column[i] = i < (int)own ? 0.0 : sum * scale[i];
+                if (lane < PART) inverse[(first + i) * S + first + own] = column[i];
+            }
         }
-        double scale = 1.0 / sqrt(pivot);
         __syncthreads();
-        if (thread >= j && thread < FACTOR) a[thread * FACTOR_STRIDE + j] = thread == j ? pivot * scale : a[thread * FACTOR_STRIDE + j] * scale;
+        u32 next = first + PART, left = FACTOR - next;
+        double solved[3];
+#pragma unroll
+        for (int e = 0; e < 3; e++) {
+            u32 i = line + e * PART;
+            solved[e] = 0.0;
+            if (i < left)
+                for (u32 k = 0; k < PART; k++) solved[e] += a[(next + i) * S + first + k] * inverse[(first + place) * S + first + k];
+        }
         __syncthreads();
-        if (k > j) {
-            double of_column = a[k * FACTOR_STRIDE + j];
+#pragma unroll
+        for (int e = 0; e < 3; e++)
+            if (line + e * PART < left) a[(next + line + e * PART) * S + first + place] = solved[e];
+        __syncthreads();
+        for (u32 i = line; i < left; i += PART)
+            for (u32 k = place; k <= i; k += PART) {
+                double sum = 0.0;
+#pragma unroll
+                for (int m = 0; m < PART; m++) sum += a[(next + i) * S + first + m] * a[(next + k) * S + first + m];
+                a[(next + i) * S + next + k] -= sum;
+            }
+        __syncthreads();
+    }
+    // Parts of the inverse below the diagonal, by lines of parts; what is right of the diagonal of `a` is room for products.
+    for (u32 r = 1; r < FACTOR / PART; r++) {
+        for (u32 c = 0; c < r; c++) {
+            double sum = 0.0;
 #pragma unroll 4
-            for (u32 i = k + lane; i < FACTOR; i += FACTOR_THREADS / FACTOR)
-                a[i * FACTOR_STRIDE + k] -= a[i * FACTOR_STRIDE + j] * of_column;
+            for (u32 m = c * PART; m < r * PART; m++) sum += a[(r * PART + line) * S + m] * inverse[m * S + c * PART + place];
+            a[(c * PART + line) * S + r * PART + place] = sum;
         }
+        __syncthreads();
+        for (u32 c = 0; c < r; c++) {
+            double sum = 0.0;
+#pragma unroll
+            for (u32 m = 0; m < PART; m++)
+                sum -= inverse[(r * PART + line) * S + r * PART + m] * a[(c * PART + m) * S + r * PART + place];
+            inverse[(r * PART + line) * S + c * PART + place] = sum;
+        }
+        __syncthreads();
     }
-    __syncthreads();
-    // Four lanes share a column of the inverse; each reads only what it wrote itself.
-    u32 column = thread / 4, part = thread % 4;
-    for (u32 i = 0; i < FACTOR; i++) {
-        double sum = 0.0;
-        if (i > column)
-            for (u32 m = column + ((part - column) & 3); m < i; m += 4) sum += a[i * FACTOR_STRIDE + m] * inverse[m * FACTOR_STRIDE + column];
-        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-        if (i >= column && (i & 3) == part)
-            inverse[i * FACTOR_STRIDE + column] = ((i == column ? 1.0 : 0.0) - sum) / a[i * FACTOR_STRIDE + i];
-    }
-    __syncthreads();
     double *out = inverses + (u64)(at / FACTOR) * FACTOR * FACTOR;
     for (u32 e = thread; e < FACTOR * FACTOR; e += FACTOR_THREADS) {
         u32 i = e / FACTOR, c = e % FACTOR;
-        if (c <= i) block[(u64)i * stride + c] = a[i * FACTOR_STRIDE + c];
-        out[e] = inverse[i * FACTOR_STRIDE + c];
+        if (c <= i) block[(u64)i * stride + c] = a[i * S + c];
+        out[e] = inverse[i * S + c];
     }
 }
 

@@ -212,7 +212,7 @@ fn exact_sums_agree() {
     for (n, d, m) in [(1000usize, 53usize, 130usize), (128, 3, 64), (40_000, 20, 16_384), (40_000, 54, 16_384), (20_000, 784, 4096)] {
         let mut numbers = Numbers(6);
         let (x, weights) = (numbers.table(n * d), numbers.table(m));
-        let (width, tiles, padded) = (d.next_multiple_of(4), m.div_ceil(64), n.next_multiple_of(64));
+        let (width, tiles, padded) = (d.next_multiple_of(8), m.div_ceil(64), n.next_multiple_of(64));
         let (all, norms) = (card.upload(&x).unwrap(), card.allocate::<f64>(n).unwrap());
         let single = card.allocate::<f32>(n * d).unwrap();
         card.launch("plain_rows").items(n * 32).buffer(&all).count(n).count(d).buffer(&single).buffer(&norms).run().unwrap();

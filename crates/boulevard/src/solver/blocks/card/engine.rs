@@ -75,8 +75,8 @@ impl<'a> CardBlocks<'a> {
         let n = self.table.rows;
         let most = self.card.shared_bytes() / SET_BYTES / 1024 * 1024;
         let set = match n {
-            0..30_000 => 1024,
-            30_000..300_000 => 2048,
+            0..12_000 => 1024,
+            12_000..300_000 => 2048,
             _ => 4096,
         };
         let set = set.min(most.max(1024));

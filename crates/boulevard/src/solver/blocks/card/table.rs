@@ -255,7 +255,7 @@ impl CardTable {
     ) -> Result<ExactRows, CudaError> {
         let tensor = self.exact_on_tensor_cores();
         let (padded, width) =
-            if tensor { (count.next_multiple_of(EXACT_TILE), self.columns.next_multiple_of(4)) } else { (count, self.columns) };
+            if tensor { (count.next_multiple_of(EXACT_TILE), self.columns.next_multiple_of(8)) } else { (count, self.columns) };
         self.exact_padded(ids, from, count, padded, width, weights)
     }
 
@@ -303,7 +303,7 @@ impl CardTable {
         stride: usize,
     ) -> Result<(), CudaError> {
         let on_card = self.card.upload(ids)?;
-        let rows = self.exact_padded(&on_card, 0, ids.len(), stride, self.columns.next_multiple_of(4), None)?;
+        let rows = self.exact_padded(&on_card, 0, ids.len(), stride, self.columns.next_multiple_of(8), None)?;
         let tiles = stride / EXACT_TILE;
         let launch = self.card.launch(self.exact_kernels().1).grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
         let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(ids.len()).count(rows.width).formula(&self.kernel.double.formula);
