@@ -8,6 +8,8 @@ mod active;
 mod engine;
 mod formula;
 mod newton;
+mod pairs;
+mod predict;
 mod table;
 mod times;
 
@@ -17,6 +19,8 @@ use boulevard_cuda::{Card, CudaError};
 
 use self::formula::CardKernel;
 pub(crate) use engine::CardBlocks;
+pub(crate) use pairs::{PairTask, solve_pairs};
+pub(crate) use predict::{CARD_ROUNDING, Job, card_sums};
 #[cfg(feature = "card-times")]
 pub use times::card_times;
 

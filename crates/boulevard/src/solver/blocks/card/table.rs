@@ -5,6 +5,7 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError, Formula};
 
 use super::formula::CardKernel;
+use crate::data::Matrix;
 use crate::solver::source::TableView;
 
 /// Values copied to the card at once.
@@ -42,10 +43,10 @@ pub(super) enum Packed {
 
 /// Columns and their weights, in the same form.
 pub(super) struct Columns {
-    packed: Packed,
+    pub packed: Packed,
     weights: Buffer<f64>,
     weights32: Option<Buffer<f32>>,
-    count: usize,
+    pub count: usize,
 }
 
 pub(super) struct CardTable {
@@ -75,9 +76,49 @@ impl CardTable {
         let (rows, columns) = (view.len(), view.x.columns());
         let mut exact = card.allocate::<f64>(rows * columns)?;
         upload(&mut exact, view)?;
+        let way = choose(&card, &kernel, columns);
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    /// A table whose values can be stored, for many problems on it.
+    pub(super) fn storable(card: Arc<Card>, kernel: CardKernel, view: &TableView<'_>) -> Result<Self, CudaError> {
+        card.enter()?;
+        let (rows, columns) = (view.len(), view.x.columns());
+        let mut exact = card.allocate::<f64>(rows * columns)?;
+        upload(&mut exact, view)?;
+        let way = choose_wide(&card, &kernel, columns);
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    /// Rows `from` of one table, then all of another; to be stored if `storable`.
+    pub(super) fn stacked(
+        card: Arc<Card>,
+        kernel: CardKernel,
+        x: &Matrix<'_>,
+        from: std::ops::Range<usize>,
+        below: &Matrix<'_>,
+        storable: bool,
+    ) -> Result<Self, CudaError> {
+        card.enter()?;
+        let (rows, columns) = (from.len() + below.rows(), x.columns());
+        let mut exact = card.allocate::<f64>(rows * columns)?;
+        let count = from.len();
+        upload_rows(&mut exact, 0, x, from)?;
+        upload_rows(&mut exact, count, below, 0..below.rows())?;
+        let way = if storable { choose_wide(&card, &kernel, columns) } else { choose(&card, &kernel, columns) };
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    fn from_values(
+        card: Arc<Card>,
+        kernel: CardKernel,
+        mut exact: Buffer<f64>,
+        rows: usize,
+        columns: usize,
+        way: Way,
+    ) -> Result<Self, CudaError> {
         let largest = center(&card, &mut exact, rows, columns, kernel.centered)?;
         let norms = card.allocate::<f64>(rows)?;
-        let way = choose(&card, &kernel, columns);
         let width = match way {
             Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
             Way::Plain => 0,
@@ -212,6 +253,42 @@ impl CardTable {
             0 => ("weigh_exact_exponential", "store_exact_exponential"),
             _ => ("weigh_exact_other", "store_exact_other"),
         }
+    }
+
+    /// Whether values can be stored by [`Self::store_values`].
+    pub(super) fn is_storable(&self) -> bool {
+        matches!(self.way, Way::Wide { .. })
+    }
+
+    /// `out[row][column]` in single precision for `count` rows from `from` on and `columns` of other rows, `stride` apart; of the matrix of
+    /// rows with themselves half is computed.
+    pub(super) fn store_values(
+        &self,
+        rows: &Packed,
+        from: usize,
+        count: usize,
+        columns: &Packed,
+        column_count: usize,
+        out: &Buffer<f32>,
+        stride: usize,
+        symmetric: bool,
+    ) -> Result<(), CudaError> {
+        let (Packed::Halves { high, low, norms }, Packed::Halves { high: column_high, low: column_low, norms: column_norms }) =
+            (rows, columns)
+        else {
+            return Err(CudaError::Call {
+                kernel: "store_wide".to_owned(),
+                found: "a table without halves".to_owned(),
+                wanted: "halves".to_owned(),
+            });
+        };
+        let (width, name) = (self.width(), if self.formula.kind == 0 { "store_wide_exponential" } else { "store_wide" });
+        let tiles = column_count.div_ceil(WIDE_TILE.1);
+        let splits = (4 * self.card.processors() / count.div_ceil(WIDE_TILE.0).max(1)).clamp(1, 32).min(tiles.max(1));
+        let launch = self.card.launch(name).grid(count.div_ceil(WIDE_TILE.0), splits).threads(256).shared(WIDE_SHARED);
+        let launch = launch.part(high, from * width).part(low, from * width).part(norms, from).count(count);
+        let launch = launch.buffer(column_high).buffer(column_low).buffer(column_norms).count(column_count).count(width);
+        launch.formula(&self.formula).buffer(out).long(stride as u64).count(usize::from(symmetric)).run()
     }
 
     /// The same in double precision for the rows with these numbers.
@@ -366,18 +443,44 @@ fn choose(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
             // Two stages of 64 columns: both halves with eight more each, norms and weights.
             Way::Narrow { kernel: NAMES[at], width, shared: 2 * (64 * (width + 8) * 2 * 2 + 64 * 4 * 2) }
         }
-        _ => Way::Wide {
-            kernel: if exponential { "weigh_wide_exponential" } else { "weigh_wide" },
+        _ => choose_wide(card, kernel, columns),
+    }
+}
+
+/// Both sides through shared memory, if there are tensor cores.
+fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
+    match kernel.tensor.filter(|_| card.has_tensor_cores()) {
+        None => Way::Plain,
+        Some(formula) => Way::Wide {
+            kernel: if formula.kind == 0 { "weigh_wide_exponential" } else { "weigh_wide" },
             width: columns.next_multiple_of(32).max(32),
         },
     }
 }
 
+/// Copies rows of a table to the card, from row `at` on.
+fn upload_rows(to: &mut Buffer<f64>, at: usize, x: &Matrix<'_>, rows: std::ops::Range<usize>) -> Result<(), CudaError> {
+    let columns = x.columns();
+    if let Matrix::F64(dense) = x {
+        return to.write(at * columns, &dense.values()[rows.start * columns..rows.end * columns]);
+    }
+    let each = (PIECE / columns.max(1)).max(1);
+    let mut piece = vec![0.0; each.min(rows.len()) * columns];
+    for first in rows.clone().step_by(each) {
+        let count = each.min(rows.end - first);
+        for (row, out) in piece.chunks_exact_mut(columns.max(1)).take(count).enumerate() {
+            x.copy_row(first + row, out);
+        }
+        to.write((at + first - rows.start) * columns, &piece[..count * columns])?;
+    }
+    Ok(())
+}
+
 /// Copies the rows of a view to the card, in pieces.
 fn upload(to: &mut Buffer<f64>, view: &TableView<'_>) -> Result<(), CudaError> {
     let (rows, columns) = (view.len(), view.x.columns());
-    if let (crate::data::Matrix::F64(dense), None) = (view.x, &view.rows) {
-        return to.write(0, dense.values());
+    if view.rows.is_none() {
+        return upload_rows(to, 0, view.x, 0..rows);
     }
     let each = (PIECE / columns.max(1)).max(1);
     let mut piece = vec![0.0; each.min(rows) * columns];
