@@ -87,7 +87,7 @@ static void tensor(u32 n, u32 d, u32 width, u32 m, u32 splits, bool wide, Formul
     Formula scaled = f;
     scaled.factor /= 16.0 * 16.0;
     if (wide) {
-        launch(blocks(n, WIDE), splits, WIDE_THREADS, 2 * sizeof(WideStage), [&] {
+        launch(blocks(n, WIDE), splits, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
             (f.kind == EXPONENTIAL ? weigh_wide_exponential : weigh_wide)(table.high, table.low, table.norms32, n, high, low, norms,
                                                                           weights32, tiles, width, scaled, sums);
         });
@@ -152,10 +152,10 @@ static void stored(u32 n, u32 d, u32 m, u32 outputs, Formula f) {
     scaled.factor /= 16.0 * 16.0;
     Aligned<float> out((size_t)n * stride, NAN), whole((size_t)n * n, NAN);
     auto kernel = f.kind == EXPONENTIAL ? store_wide_exponential : store_wide;
-    launch(blocks(n, WIDE), 1, WIDE_THREADS, 2 * sizeof(WideStage), [&] {
+    launch(blocks(n, WIDE), 1, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
         kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, m, width, scaled, out, stride, 0);
     });
-    launch(blocks(n, WIDE), 2, WIDE_THREADS, 2 * sizeof(WideStage), [&] {
+    launch(blocks(n, WIDE), 2, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
         kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, n, width, scaled, whole, n, 1);
     });
     for (u32 r = 0; r < n; r++)
@@ -190,7 +190,7 @@ static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
     launch(blocks((u64)padded * width, 128), 1, 128, 0,
            [&] { gather_exact(row_ids, count, padded, d, width, table.x, table.norms, nullptr, rows, row_norms, nullptr); });
     bool exponent = f.kind == EXPONENTIAL;
-    launch(blocks(count, 64), splits, 128, 2 * sizeof(ValueTile::Stage), [&] {
+    launch(blocks(count, 64), splits, 128, 3 * sizeof(ValueTile::Stage), [&] {
         (exponent ? weigh_exact_exponential : weigh_exact_other)(rows, row_norms, count, columns, norms, to_weights, tiles, width, f, sums);
     });
     for (u32 r = 0; r < count; r += 3) {
@@ -203,7 +203,7 @@ static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
         check(fabs(found - wanted) < 2e-14 * (size + 1e-3), "exact sums", found, wanted);
     }
     Aligned<double> matrix((size_t)padded * padded, NAN);
-    launch(padded / 64, padded / 64, 128, 2 * sizeof(ValueTile::Stage), [&] {
+    launch(padded / 64, padded / 64, 128, 3 * sizeof(ValueTile::Stage), [&] {
         (exponent ? store_exact_exponential : store_exact_other)(rows, row_norms, count, width, f, 0.25, 7.0, matrix, padded);
     });
     for (u32 r = 0; r < padded; r++)
@@ -214,10 +214,35 @@ static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
         }
 }
 
-// A positive definite system with `sides` right sides, as the library solves it.
-static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad) {
-    u32 stride = blocks(size + sides, 128) * 128;
-    Aligned<double> matrix((size_t)stride * stride), inverses((size_t)stride * 64, NAN), y((size_t)sides * stride, NAN), x((size_t)sides * stride, NAN);
+// The factor of a matrix, rows below it included, as the library makes it: of all rows, or only of those from `first` on.
+static void factor_rows(double *matrix, u32 stride, u32 first, u32 last, u32 panel, double *inverses, u32 *failed) {
+    for (u32 start = 0; start < stride; start += panel) {
+        u32 end = std::min(start + panel, stride);
+        for (u32 at = start; at < end; at += 64) {
+            u32 top = first ? first : at;
+            if (at > start)
+                launch(8, blocks(blocks(last - top, 64), 8), 128, 3 * sizeof(ValueTile::Stage),
+                       [&] { subtract_64(matrix, stride, last, top, at, start, at - start); });
+            if (!first) launch(1, 1, FACTOR_THREADS, 2 * FACTOR * FACTOR_STRIDE * 8, [&] { factor_block(matrix, stride, at, 1e-13, inverses, failed); });
+            top = first ? first : at + 64;
+            if (last > top) launch(blocks(last - top, 64), 1, 128, 3 * sizeof(ValueTile::Stage), [&] { solve_block(matrix, stride, at, top, inverses); });
+        }
+        u32 top = first ? first : end;
+        if (end < stride)
+            launch(8 * ((stride - end) / 128), blocks(blocks(last - top, 128), 8), 256, 3 * sizeof(ExactTile<8, 4, 2, 4, 4>::Stage),
+                   [&] { subtract_128(matrix, stride, last, top, end, start, end - start); });
+    }
+}
+static void back_rows(double *matrix, u32 stride, double *inverses, u32 sides, double *y, double *x) {
+    for (u32 at = stride; at > 0; at -= 64)
+        launch(std::max(1u, blocks(at - 64, FACTOR_THREADS)), 1, FACTOR_THREADS, 0,
+               [&] { back_block(matrix, stride, at - 64, inverses, sides, y, x); });
+}
+
+// A positive definite system with `sides` right sides; then once more with every `held`-th variable held.
+static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad, u32 held) {
+    u32 stride = blocks(size + sides, 128) * 128, spare = 384;
+    Aligned<double> matrix((size_t)(stride + spare) * stride), inverses((size_t)stride * 64, NAN), y((size_t)sides * stride, NAN), x((size_t)sides * stride, NAN);
     Aligned<u32> failed(1, 0);
     std::vector<double> points(size * 2), whole((size_t)size * size), right((size_t)sides * size);
     for (double &v : points) v = normal();
@@ -233,32 +258,44 @@ static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad) {
             if (i >= size && i < size + sides && j < size) v = right[(size_t)(i - size) * size + j];
             matrix[(size_t)i * stride + j] = j <= i ? v : NAN;
         }
-    for (u32 start = 0; start < stride; start += panel) {
-        u32 end = std::min(start + panel, stride);
-        for (u32 at = start; at < end; at += 64) {
-            u32 tiles = (stride - at) / 64;
-            if (at > start)
-                launch(8, blocks(tiles, 8), 128, 2 * sizeof(ValueTile::Stage), [&] { subtract_64(matrix, stride, stride, at, at, start, at - start); });
-            launch(1, 1, FACTOR_THREADS, 2 * FACTOR * FACTOR_STRIDE * 8, [&] { factor_block(matrix, stride, at, 1e-13, inverses, failed); });
-            if (tiles > 1) launch(tiles - 1, 1, 128, 2 * sizeof(ValueTile::Stage), [&] { solve_block(matrix, stride, at, inverses); });
-        }
-        u32 tiles = (stride - end) / 128;
-        if (tiles)
-            launch(8 * tiles, blocks(tiles, 8), 256, 2 * sizeof(ExactTile<8, 4, 2, 4, 4>::Stage),
-                   [&] { subtract_128(matrix, stride, stride, end, end, start, end - start); });
-    }
+    factor_rows(matrix, stride, 0, stride, panel, inverses, failed);
     check(failed[0] == bad, "pivots", failed[0], bad);
     if (bad) return;
     launch(blocks(stride, 256), 1, 256, 0, [&] { take_sides(matrix, stride, size, sides, y); });
-    for (u32 at = stride; at > 0; at -= 64)
-        launch(std::max(1u, blocks(at - 64, FACTOR_THREADS)), 1, FACTOR_THREADS, 0,
-               [&] { back_block(matrix, stride, at - 64, inverses, sides, y, x); });
-    for (u32 side = 0; side < sides; side++)
-        for (u32 i = 0; i < size; i++) {
-            double sum = 0, most = 1;
-            for (u32 j = 0; j < size; j++) sum += whole[(size_t)i * size + j] * x[(size_t)side * stride + j], most = fmax(most, fabs(x[(size_t)side * stride + j]));
-            check(fabs(sum - right[(size_t)side * size + i]) < 1e-11 * most, "solution of a system", sum, right[(size_t)side * size + i]);
-        }
+    back_rows(matrix, stride, inverses, sides, y, x);
+    auto residuals = [&](auto skip, const char *what) {
+        for (u32 side = 0; side < sides; side++)
+            for (u32 i = 0; i < size; i++) {
+                double sum = 0, most = 1;
+                for (u32 j = 0; j < size; j++) sum += whole[(size_t)i * size + j] * x[(size_t)side * stride + j], most = fmax(most, fabs(x[(size_t)side * stride + j]));
+                if (skip(i)) check(fabs(x[(size_t)side * stride + i]) < 1e-10 * most, "a variable that is held", x[(size_t)side * stride + i], 0);
+                else check(fabs(sum - right[(size_t)side * size + i]) < 1e-11 * most, what, sum, right[(size_t)side * size + i]);
+            }
+    };
+    residuals([](u32) { return false; }, "solution of a system");
+    if (!held) return;
+    // In two goes, as more and more are held.
+    std::vector<u32> all;
+    for (u32 i = 1; i < size; i += held) all.push_back(i);
+    Aligned<u32> numbers(all.size());
+    for (size_t k = 0; k < all.size(); k++) numbers[k] = all[k];
+    u32 before = 0;
+    for (u32 count : {(u32)all.size() / 2, (u32)all.size()}) {
+        launch(blocks((u64)(count - before) * stride, 256), 1, 256, 0, [&] { unit_rows(matrix, stride, stride + before, numbers + before, count - before); });
+        for (u32 side = 0; side < sides; side++)
+            for (u32 c = 0; c < stride; c++) matrix[(size_t)(stride + count + side) * stride + c] = c < size ? right[(size_t)side * size + c] : 0.0;
+        factor_rows(matrix, stride, stride + before, stride + count + sides, panel, inverses, failed);
+        u32 small = blocks(count + sides, 128) * 128;
+        Aligned<double> gram((size_t)small * small, NAN), small_inverses((size_t)small * 64, NAN), rhs((size_t)sides * small), multipliers((size_t)sides * small);
+        launch(small / 64, small / 64, 128, 3 * sizeof(ValueTile::Stage), [&] { gram_rows(matrix, stride, stride, count, sides, 1e30, gram, small); });
+        factor_rows(gram, small, 0, small, panel, small_inverses, failed);
+        launch(blocks(small, 256), 1, 256, 0, [&] { take_sides(gram, small, count, sides, rhs); });
+        back_rows(gram, small, small_inverses, sides, rhs, multipliers);
+        launch(blocks(stride, 256), 1, 256, 0, [&] { combine_rows(matrix, stride, size, stride, count, sides, multipliers, small, y); });
+        back_rows(matrix, stride, inverses, sides, y, x);
+        residuals([&](u32 i) { return i % held == 1 % held && i / held < count; }, "solution with some held");
+        before = count;
+    }
 }
 
 // A random problem of a set; the violation that is left is computed from scratch.
@@ -527,10 +564,10 @@ int main() {
     exact(150, 21, 90, 2, rbf);
     exact(150, 54, 70, 1, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0});
     exact(140, 3, 70, 1, {POWER, 2, 0.01, 0.0, 1.0});
-    factor(300, 2, 128, 0.01, false);
-    factor(127, 1, 512, 0.01, false);
-    factor(60, 3, 512, 1e-8, false);
-    factor(200, 2, 256, 0.01, true);
+    factor(300, 2, 128, 0.01, false, 7);
+    factor(127, 1, 512, 0.01, false, 0);
+    factor(60, 3, 512, 1e-8, false, 3);
+    factor(200, 2, 256, 0.01, true, 0);
     local_problem(200, false, 0.0, 1.0);
     local_problem(200, true, 0.0, 1.0);
     local_problem(200, false, 0.1, 5.0);

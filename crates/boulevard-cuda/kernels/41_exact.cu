@@ -43,27 +43,30 @@ struct ExactTile {
         }
     }
 
+    static __device__ __forceinline__ void load_piece(Stage &stage, const double *left, u64 left_stride, const double *right,
+                                                      u64 right_stride, u32 k, u32 width) {
+        if (k < width) {
+            u32 features = width - k < EXACT_CHUNK ? width - k : EXACT_CHUNK;
+            load<ROWS>(stage.left, left, left_stride, k, features);
+            load<COLUMNS>(stage.right, right, right_stride, k, features);
+        }
+        copies_begun();
+    }
+
     // acc += left right' over `width` features, a multiple of 4 QUADS. All threads call it; shared memory is free afterwards.
     static __device__ __forceinline__ void multiply(double (&acc)[MT][NT][2], const double *left, u64 left_stride, const double *right,
                                                     u64 right_stride, u32 width, Stage *stages) {
         u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
         u32 left_place = ((warp / WC) * 8 * MT + (lane >> 2)) * EXACT_STRIDE + (lane & 3);
         u32 right_place = ((warp % WC) * 8 * NT + (lane >> 2)) * EXACT_STRIDE + (lane & 3);
-        u32 first = width < EXACT_CHUNK ? width : EXACT_CHUNK;
-        load<ROWS>(stages[0].left, left, left_stride, 0, first);
-        load<COLUMNS>(stages[0].right, right, right_stride, 0, first);
-        copies_begun();
+        // Two pieces are on their way while a third is used, with one barrier each.
+        __syncthreads();
+        for (u32 piece = 0; piece < 2; piece++) load_piece(stages[piece], left, left_stride, right, right_stride, piece * EXACT_CHUNK, width);
         u32 buffer = 0;
-        for (u32 k = 0; k < width; k += EXACT_CHUNK, buffer ^= 1) {
-            u32 next = k + EXACT_CHUNK;
-            if (next < width) {
-                u32 features = width - next < EXACT_CHUNK ? width - next : EXACT_CHUNK;
-                load<ROWS>(stages[buffer ^ 1].left, left, left_stride, next, features);
-                load<COLUMNS>(stages[buffer ^ 1].right, right, right_stride, next, features);
-            }
-            copies_begun();
+        for (u32 k = 0; k < width; k += EXACT_CHUNK, buffer = buffer == 2 ? 0 : buffer + 1) {
             copies_arrived<1>();
             __syncthreads();
+            load_piece(stages[buffer == 0 ? 2 : buffer - 1], left, left_stride, right, right_stride, k + 2 * EXACT_CHUNK, width);
             const double *from_left = stages[buffer].left + left_place, *from_right = stages[buffer].right + right_place;
             u32 features = width - k < EXACT_CHUNK ? width - k : EXACT_CHUNK;
             for (u32 at = 0; at < features; at += 4 * QUADS) {
@@ -80,8 +83,9 @@ struct ExactTile {
 #pragma unroll
                     for (int j = 0; j < NT; j++) multiply_add(acc[i][j], acc[i + 1][j], a[i], a[i + 1], b[j]);
             }
-            __syncthreads();
         }
+        copies_arrived<0>();
+        __syncthreads();
     }
 };
 
@@ -93,7 +97,7 @@ __device__ __forceinline__ void clear(double (&acc)[MT][NT][2]) {
         for (int j = 0; j < NT; j++) acc[i][j][0] = acc[i][j][1] = 0.0;
 }
 
-typedef ExactTile<4, 4, 2, 2, 2> ValueTile;  // 64 x 64, four blocks of it on a processor at once
+typedef ExactTile<4, 4, 2, 2, 2> ValueTile;  // 64 x 64, three blocks of it on a processor at once
 
 template <bool EXPONENT>
 __device__ __forceinline__ double exact_value(const Formula &formula, double t) {
@@ -173,13 +177,13 @@ __device__ void store_exact(const double *rows, const double *norms, u32 size, u
 }
 
 #define EXACT_KERNELS(WEIGH, STORE, EXPONENT)                                                                                              \
-    extern "C" __global__ void __launch_bounds__(128, 4)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(128, 3)                                                                                   \
         WEIGH(const double *rows, const double *row_norms, u32 row_count, const double *columns, const double *column_norms,               \
               const double *weights, u32 column_tiles, u32 width, Formula formula, double *sums) {                                         \
         SHARED_BYTES(memory);                                                                                                              \
         weigh_exact<EXPONENT>(rows, row_norms, row_count, columns, column_norms, weights, column_tiles, width, formula, sums, memory);     \
     }                                                                                                                                      \
-    extern "C" __global__ void __launch_bounds__(128, 4)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(128, 3)                                                                                   \
         STORE(const double *rows, const double *norms, u32 size, u32 width, Formula formula, double ridge, double outside, double *matrix, \
               u32 stride) {                                                                                                                \
         SHARED_BYTES(memory);                                                                                                              \

@@ -57,17 +57,20 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
         large[e >> 5][(e >> 2) & 7][e & 3] = 0.0f;
         small[e >> 5][(e >> 2) & 7][e & 3] = 0.0f;
     }
-    if (pieces > 0) wide_load(stages[0], high, low, block_row, row_count, column_high, column_low, from * WIDE, column_count, width, 0);
-    copies_begun();
-    for (u32 piece = 0; piece < pieces; piece++) {
-        u32 next = piece + 1;
-        if (next < pieces)
-            wide_load(stages[next & 1], high, low, block_row, row_count, column_high, column_low, (from + next / chunks) * WIDE,
-                      column_count, width, (next % chunks) * WIDE_CHUNK);
+    // Two pieces are on their way while a third is used, with one barrier each.
+    auto load = [&](u32 piece) {
+        if (piece < pieces)
+            wide_load(stages[piece % 3], high, low, block_row, row_count, column_high, column_low, (from + piece / chunks) * WIDE,
+                      column_count, width, (piece % chunks) * WIDE_CHUNK);
         copies_begun();
+    };
+    load(0);
+    load(1);
+    for (u32 piece = 0; piece < pieces; piece++) {
         copies_arrived<1>();
         __syncthreads();
-        WideStage &stage = stages[piece & 1];
+        load(piece + 2);
+        WideStage &stage = stages[piece % 3];
 #pragma unroll
         for (int k = 0; k < WIDE_CHUNK / 16; k++) {
             u32 a_high[2][4], a_low[2][4];
@@ -129,7 +132,6 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
                     for (int h = 0; h < 2; h++) total[m][h] += (double)sum[m][h];
             }
         }
-        __syncthreads();
     }
     if (STORE) return;
     // The two halves of the columns meet in shared memory, which nobody else uses any more.

@@ -9,6 +9,13 @@
 //
 // Right sides are rows below the matrix: what is done to them on the way is the solution of L y = r. The second half, L' x = y, is
 // back_block, from the last block to the first.
+//
+// Rows may also be added below a finished factor. That is how a system is solved again with some variables held where they are, without a
+// new factor: with unit rows E' for these, T = E' L'^-1, and y of the right sides,
+//
+//     x = L'^-1 (y - T' m),    (T T') m = T y
+//
+// so that only the small matrix T T' is factored.
 
 #if defined(TENSOR_CORES)
 enum { FACTOR = 64, FACTOR_STRIDE = 65, FACTOR_THREADS = 256 };
@@ -34,7 +41,7 @@ __device__ void subtract(double *matrix, u32 stride, u32 size, u32 first, u32 fi
             at[1] -= acc[i][j][1];
         }
 }
-extern "C" __global__ void __launch_bounds__(128, 4)
+extern "C" __global__ void __launch_bounds__(128, 3)
     subtract_64(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width) {
     SHARED_BYTES(memory);
     subtract<4, 4, 2, 2, 2>(matrix, stride, size, first, first_column, from, width, memory);
@@ -148,11 +155,12 @@ extern "C" __global__ void __launch_bounds__(FACTOR_THREADS, 1)
     }
 }
 
-// Rows below the block: theirs times the inverse, in their place.
-extern "C" __global__ void __launch_bounds__(128, 4) solve_block(double *matrix, u32 stride, u32 at, const double *inverses) {
+// Rows from `first` on: theirs in the block's columns times the inverse, in their place.
+extern "C" __global__ void __launch_bounds__(128, 3)
+    solve_block(double *matrix, u32 stride, u32 at, u32 first, const double *inverses) {
     SHARED_BYTES(memory);
     enum { MT = 4, NT = 4 };
-    double *rows = matrix + (u64)(at + FACTOR + blockIdx.x * ValueTile::ROWS) * stride + at;
+    double *rows = matrix + (u64)(first + blockIdx.x * ValueTile::ROWS) * stride + at;
     double acc[MT][NT][2];
     clear(acc);
     ValueTile::multiply(acc, rows, stride, inverses + (u64)(at / FACTOR) * FACTOR * FACTOR, FACTOR, FACTOR, (ValueTile::Stage *)memory);
@@ -165,6 +173,50 @@ extern "C" __global__ void __launch_bounds__(128, 4) solve_block(double *matrix,
             to[0] = acc[i][j][0];
             to[1] = acc[i][j][1];
         }
+}
+
+// Rows from `first` on are those of the unit matrix with these numbers.
+extern "C" __global__ void unit_rows(double *matrix, u32 stride, u32 first, const u32 *numbers, u32 count) {
+    u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x, row = at / stride;
+    if (row < count) matrix[first * (u64)stride + at] = at % stride == numbers[row] ? 1.0 : 0.0;
+}
+
+// out[i][j] = products of the rows from `first` on, lower triangle: `size` of them, and right sides below. Past these as in store_exact.
+extern "C" __global__ void __launch_bounds__(128, 3)
+    gram_rows(const double *matrix, u32 stride, u32 first, u32 size, u32 sides, double outside, double *out, u32 out_stride) {
+    SHARED_BYTES(memory);
+    enum { MT = 4, NT = 4 };
+    if (blockIdx.x > blockIdx.y) return;
+    u32 first_row = blockIdx.y * ValueTile::ROWS, first_column = blockIdx.x * ValueTile::COLUMNS;
+    double acc[MT][NT][2];
+    clear(acc);
+    ValueTile::multiply(acc, matrix + (u64)(first + first_row) * stride, stride, matrix + (u64)(first + first_column) * stride, stride,
+                        stride, (ValueTile::Stage *)memory);
+    u32 row = first_row + ValueTile::row_of_lane(), column = first_column + ValueTile::column_of_lane();
+#pragma unroll
+    for (int i = 0; i < MT; i++)
+#pragma unroll
+        for (int j = 0; j < NT; j++)
+#pragma unroll
+            for (int s = 0; s < 2; s++) {
+                u32 r = row + 8 * i, c = column + 8 * j + s;
+                bool real = c < size && r < size + sides;
+                out[(u64)r * out_stride + c] = real ? acc[i][j][s] : (r == c ? outside : 0.0);
+            }
+}
+
+// y[side] = the row of a right side less the sum of multipliers[side][k] times the row k from `first` on; zero past the matrix.
+extern "C" __global__ void combine_rows(const double *matrix, u32 stride, u32 size, u32 first, u32 count, u32 sides,
+                                        const double *multipliers, u32 multiplier_stride, double *y) {
+    u32 column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= stride) return;
+    for (u32 side = 0; side < sides; side++) {
+        double sum = matrix[(u64)(first + count + side) * stride + column];
+#pragma unroll 8
+        for (u32 k = 0; k < count; k++)
+            sum -= multipliers[(u64)side * multiplier_stride + k] * matrix[(u64)(first + k) * stride + column];
+        y[(u64)side * stride + column] = column < size ? sum : 0.0;
+    }
 }
 
 // The right sides after the factor, zero past the matrix.

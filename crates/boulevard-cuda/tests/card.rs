@@ -87,7 +87,7 @@ fn tensor(card: &Arc<Card>, n: usize, d: usize, width: usize, m: usize, kernel: 
     let mut sums = card.allocate::<f64>(n)?;
     sums.fill(0xff)?;
     let formula = Formula { factor: rbf(gamma).factor / (SCALE * SCALE), ..rbf(gamma) };
-    let (threads, shared) = if wide { (256, 2 * 4 * 128 * 40 * 2) } else { (128, 2 * (64 * (width + 8) * 4 + 64 * 8)) };
+    let (threads, shared) = if wide { (256, 3 * 4 * 128 * 40 * 2) } else { (128, 2 * (64 * (width + 8) * 4 + 64 * 8)) };
     let run = || {
         let launch = card.launch(kernel).grid(n.div_ceil(128), 1).threads(threads).shared(shared);
         let launch = launch.buffer(&all.high).buffer(&all.low).buffer(&all.norms32).count(n);
@@ -237,7 +237,7 @@ fn exact_sums_agree() {
         sums.fill(0xff).unwrap();
         let gamma = 0.5 / d as f64;
         let run = || {
-            let launch = card.launch("weigh_exact_exponential").grid(n.div_ceil(64), 1).threads(128).shared(40_960);
+            let launch = card.launch("weigh_exact_exponential").grid(n.div_ceil(64), 1).threads(128).shared(61_440);
             let launch = launch.buffer(&rows).buffer(&row_norms).count(n).buffer(&columns).buffer(&column_norms).buffer(&to_weights);
             launch.count(tiles).count(width).formula(&rbf(gamma)).buffer(&sums).run().unwrap();
         };
@@ -294,7 +294,7 @@ fn systems_are_solved() {
                 seconds[at] = phase.elapsed().as_secs_f64();
                 phase = Instant::now();
             };
-            let launch = card.launch("store_exact_exponential").grid(stride / 64, stride / 64).threads(128).shared(40_960);
+            let launch = card.launch("store_exact_exponential").grid(stride / 64, stride / 64).threads(128).shared(61_440);
             let launch = launch.buffer(&rows).buffer(&norms).count(size).count(width).formula(&rbf(gamma)).number(1e-6).number(1e30);
             launch.buffer(&matrix).count(stride).run().unwrap();
             lap(0);
@@ -305,19 +305,19 @@ fn systems_are_solved() {
                 for at in (start..end).step_by(64) {
                     let tiles = (stride - at) / 64;
                     if at > start {
-                        let launch = card.launch("subtract_64").grid(8, tiles.div_ceil(8)).threads(128).shared(40_960);
+                        let launch = card.launch("subtract_64").grid(8, tiles.div_ceil(8)).threads(128).shared(61_440);
                         let launch = launch.buffer(&matrix).count(stride).count(stride).count(at).count(at);
                         launch.count(start).count(at - start).run().unwrap();
                     }
                     let launch = card.launch("factor_block").shared(66_560).buffer(&matrix).count(stride).count(at).number(1e-9);
                     launch.buffer(&inverses).buffer(&failed).run().unwrap();
-                    let launch = card.launch("solve_block").grid(tiles - 1, 1).threads(128).shared(40_960);
-                    launch.buffer(&matrix).count(stride).count(at).buffer(&inverses).run().unwrap();
+                    let launch = card.launch("solve_block").grid(tiles - 1, 1).threads(128).shared(61_440);
+                    launch.buffer(&matrix).count(stride).count(at).count(at + 64).buffer(&inverses).run().unwrap();
                 }
                 card.synchronize().unwrap();
                 let before = Instant::now();
                 let tiles = (stride - end) / 128;
-                let launch = card.launch("subtract_128").grid(8 * tiles, tiles.div_ceil(8)).shared(81_920);
+                let launch = card.launch("subtract_128").grid(8 * tiles, tiles.div_ceil(8)).shared(122_880);
                 let launch = launch.buffer(&matrix).count(stride).count(stride).count(end).count(end);
                 launch.count(start).count(end - start).run().unwrap();
                 card.synchronize().unwrap();

@@ -227,6 +227,10 @@ pub(crate) trait Newton {
     /// the matrix is not positive definite to the digits there are.
     fn solve(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>>;
 
+    /// Solves the last system again, with the variables at these places of it held: `x` is zero there, and what sides say there does not
+    /// matter. Places are those of the last time and more. None where a new system does better.
+    fn solve_again(&mut self, held: &[usize], sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>>;
+
     /// `K(rows, ids) steps` in double precision. Nothing moves.
     fn product(&mut self, rows: &[u32], of: Moved<'_>) -> Outcome<Vec<f64>>;
 

@@ -12,7 +12,7 @@ use super::refusal;
 use super::table::{CardTable, Sums};
 use super::times::timed;
 use crate::error::{Error, Result};
-use crate::observe::{Context, Progress};
+use crate::observe::{Context, Device, Progress};
 use crate::solver::blocks::Plan;
 use crate::solver::blocks::engine::{
     Answer, BlockEngine, Candidate, Drift, Extremes, Halt, Load, Moved, Narrow, Newton, Outcome, Recheck, Set, SetSolution, Want,
@@ -79,8 +79,13 @@ impl<'a> CardBlocks<'a> {
             12_000..300_000 => 2048,
             _ => 4096,
         };
+        let set = super::tune("SET", set as f64) as usize;
         let set = set.min(most.max(1024));
         Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING }
+    }
+
+    pub(super) fn device(&self) -> Device {
+        self.context.device
     }
 
     pub(super) fn failed(&self, error: &CudaError) -> Halt {

@@ -6,6 +6,7 @@
 
 mod active;
 mod engine;
+mod factor;
 mod formula;
 mod newton;
 mod pairs;
@@ -19,6 +20,7 @@ use boulevard_cuda::{Card, CudaError};
 
 use self::formula::CardKernel;
 pub(crate) use engine::CardBlocks;
+pub(crate) use times::{trace, tune};
 pub(crate) use pairs::{PairTask, solve_pairs};
 pub(crate) use predict::{CARD_ROUNDING, Job, card_sums};
 #[cfg(feature = "card-times")]

@@ -5,29 +5,30 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::engine::CardBlocks;
-use super::table::{CardTable, EXACT_SHARED, EXACT_THREADS};
+use super::factor::{Between, Factor, TILE};
+use super::refusal;
+use super::table::{CardTable, EXACT_SHARED, EXACT_THREADS, EXACT_TILE};
 use super::times::timed;
 use crate::observe::Progress;
-use crate::solver::blocks::engine::{Costs, Moved, Newton, Outcome};
+use crate::solver::blocks::engine::{Costs, Halt, Moved, Newton, Outcome};
 
-/// As in `kernels/90_factor.cu`: columns of a block, of a panel, and of a tile of what is right of the panel.
-const BLOCK: usize = 64;
-const PANEL: usize = 512;
-const TILE: usize = 128;
-/// Shared memory of the large tiles and of a block's factor.
-const TILE_SHARED: usize = 2 * 2 * 128 * 20 * 8;
-const BLOCK_SHARED: usize = 2 * 64 * 65 * 8;
 /// Diagonal of rows that are not the matrix: what is subtracted from it must not matter.
 const OUTSIDE: f64 = 1e30;
 /// Pivots below this share of the ridge are those of a matrix that is not positive definite.
 const PIVOT: f64 = 0.01;
 /// A factor may take this share of the memory that is free.
-const SHARE: f64 = 0.7;
+const SHARE: f64 = 0.5;
+/// Up to this share of the variables may be held without a new factor.
+const HELD: f64 = 0.2;
 
-/// Memory of factors, which grows as needed.
+/// The last system, and what it was solved again with.
 pub(super) struct Factors {
-    matrix: Buffer<f64>,
-    inverses: Buffer<f64>,
+    main: Factor,
+    /// Products of the rows of variables that are held.
+    small: Factor,
+    /// Variables of the system, and how many are held: their rows are below the factor.
+    size: usize,
+    held: usize,
     costs: Option<Costs>,
     diagonal: f64,
 }
@@ -35,7 +36,7 @@ pub(super) struct Factors {
 impl Factors {
     pub(super) fn new(card: &Arc<Card>, table: &CardTable) -> Result<Self, CudaError> {
         let (costs, diagonal) = costs(card, table)?.map_or((None, 1.0), |(costs, diagonal)| (Some(costs), diagonal));
-        Ok(Self { matrix: card.allocate(0)?, inverses: card.allocate(0)?, costs, diagonal })
+        Ok(Self { main: Factor::new(card)?, small: Factor::new(card)?, size: 0, held: 0, costs, diagonal })
     }
 
     pub(super) fn has_newton(&self) -> bool {
@@ -66,78 +67,78 @@ fn costs(card: &Card, table: &CardTable) -> Result<Option<(Costs, f64)>, CudaErr
         step: 1.4e-6,
         value: (0.4e-12 + 1.3e-14 * width) * slower,
         exact: (2e-12 + 5e-14 * width) * slower * generation,
-        operation: slower * generation / 28e12,
-        variable: 6e-7,
+        operation: slower * generation / 35e12,
+        variable: 5e-7,
         most,
     };
     Ok(Some((costs, diagonal)))
 }
 
-impl CardBlocks<'_> {
-    /// Factors the matrix with the right sides below it; false if a pivot is too small.
-    fn factor(&mut self, stride: usize, least: f64, progress: &Progress<'_>) -> Outcome<bool> {
-        let failed = self.card.upload(&[0u32]).map_err(|error| self.failed(&error))?;
-        for start in (0..stride).step_by(PANEL) {
-            self.enter(progress)?;
-            let panel = || -> Result<u32, CudaError> {
-                let (card, matrix, inverses) = (&self.card, &self.factors.matrix, &self.factors.inverses);
-                let end = (start + PANEL).min(stride);
-                for at in (start..end).step_by(BLOCK) {
-                    let tiles = (stride - at) / BLOCK;
-                    if at > start {
-                        let launch = card.launch("subtract_64").grid(8, tiles.div_ceil(8)).threads(EXACT_THREADS).shared(EXACT_SHARED);
-                        let launch = launch.buffer(matrix).count(stride).count(stride).count(at).count(at);
-                        launch.count(start).count(at - start).run()?;
-                    }
-                    let launch = card.launch("factor_block").shared(BLOCK_SHARED).buffer(matrix).count(stride).count(at).number(least);
-                    launch.buffer(inverses).buffer(&failed).run()?;
-                    let launch = card.launch("solve_block").grid(tiles - 1, 1).threads(EXACT_THREADS).shared(EXACT_SHARED);
-                    launch.buffer(matrix).count(stride).count(at).buffer(inverses).run()?;
-                }
-                let tiles = (stride - end) / TILE;
-                let launch = card.launch("subtract_128").grid(8 * tiles, tiles.div_ceil(8)).shared(TILE_SHARED);
-                let launch = launch.buffer(matrix).count(stride).count(stride).count(end).count(end);
-                launch.count(start).count(end - start).run()?;
-                Ok(failed.read(1)?[0])
-            };
-            if timed(&self.card, "newton: factor", panel).map_err(|error| self.failed(&error))? != 0 {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
+/// Columns of `x` that are the solution, side by side.
+fn solutions(x: &Buffer<f64>, size: usize, sides: usize, stride: usize) -> Result<Vec<Vec<f64>>, CudaError> {
+    Ok(x.read(sides * stride)?.chunks_exact(stride).map(|x| x[..size].to_vec()).collect())
+}
 
+impl CardBlocks<'_> {
     /// The matrix and the right sides, ready to be factored.
-    fn set_up(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], stride: usize) -> Result<(), CudaError> {
+    fn set_up(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]]) -> Result<(), CudaError> {
         let Self { card, table, factors, .. } = self;
-        if factors.matrix.len() < stride * stride {
-            // The old memory goes before the new comes; a little more, since the next one may be larger.
-            factors.matrix = card.allocate(0)?;
-            let more = stride + stride / 16;
-            factors.matrix = card.allocate(more * more).or_else(|_| card.allocate(stride * stride))?;
-        }
-        if factors.inverses.len() < stride * BLOCK {
-            factors.inverses = card.allocate(2 * stride * BLOCK)?;
-        }
-        timed(card, "newton: matrix", || table.store_exactly(ids, ridge, OUTSIDE, &factors.matrix, stride))?;
+        let spare = (HELD * ids.len() as f64) as usize + sides.len() + 2 * TILE;
+        factors.main.prepare(card, ids.len(), sides.len(), spare)?;
+        (factors.size, factors.held) = (ids.len(), 0);
+        let stride = factors.main.stride;
+        table.store_exactly(ids, ridge, OUTSIDE, &factors.main.matrix, stride)?;
         for (row, side) in sides.iter().enumerate() {
-            factors.matrix.write((ids.len() + row) * stride, side)?;
+            factors.main.matrix.write((ids.len() + row) * stride, side)?;
         }
         Ok(())
     }
 
-    /// The second half of the solution.
-    fn back(&self, size: usize, sides: usize, stride: usize) -> Result<Vec<Vec<f64>>, CudaError> {
-        let (card, matrix, inverses) = (&self.card, &self.factors.matrix, &self.factors.inverses);
-        let (y, x) = (card.allocate::<f64>(sides * stride)?, card.allocate::<f64>(sides * stride)?);
-        let launch = card.launch("take_sides").items(stride).buffer(matrix).count(stride).count(size).count(sides);
-        launch.buffer(&y).run()?;
-        for at in (0..stride).step_by(BLOCK).rev() {
-            let launch = card.launch("back_block").grid(at.div_ceil(256).max(1), 1).buffer(matrix).count(stride).count(at);
-            launch.buffer(inverses).count(sides).buffer(&y).buffer(&x).run()?;
+    /// Rows of variables that are held, then the right sides, below the factor; answers the matrix of their products.
+    fn add_rows(&mut self, held: &[usize], sides: &[&[f64]]) -> Result<(), CudaError> {
+        let Self { card, factors, .. } = self;
+        let Factors { main, small, size, held: before, .. } = factors;
+        let (stride, count) = (main.stride, held.len());
+        let numbers: Vec<u32> = held[*before..].iter().map(|&k| k as u32).collect();
+        let numbers = card.upload(&numbers)?;
+        let launch = card.launch("unit_rows").items((count - *before) * stride).buffer(&main.matrix).count(stride).count(stride + *before);
+        launch.buffer(&numbers).count(count - *before).run()?;
+        let mut row = vec![0.0; stride];
+        for (k, side) in sides.iter().enumerate() {
+            row[..*size].copy_from_slice(side);
+            main.matrix.write((stride + count + k) * stride, &row)?;
         }
-        let all = x.read(sides * stride)?;
-        Ok(all.chunks_exact(stride).map(|x| x[..size].to_vec()).collect())
+        main.append(card, stride + *before, stride + count + sides.len())?;
+        *before = count;
+        small.prepare(card, count, sides.len(), 0)?;
+        let tiles = small.stride / EXACT_TILE;
+        let launch = card.launch("gram_rows").grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
+        let launch = launch.buffer(&main.matrix).count(stride).count(stride).count(count).count(sides.len()).number(OUTSIDE);
+        launch.buffer(&small.matrix).count(small.stride).run()
+    }
+
+    /// The solution with some variables held, from the factored products.
+    fn combine(&self, sides: usize) -> Result<Vec<Vec<f64>>, CudaError> {
+        let (card, Factors { main, small, size, held, .. }) = (&self.card, &self.factors);
+        let multipliers = small.back(card, &small.sides(card, *held, sides)?, sides)?;
+        let y = card.allocate::<f64>(sides * main.stride)?;
+        let launch = card.launch("combine_rows").items(main.stride).buffer(&main.matrix).count(main.stride).count(*size);
+        let launch = launch.count(main.stride).count(*held).count(sides).buffer(&multipliers).count(small.stride);
+        launch.buffer(&y).run()?;
+        solutions(&main.back(card, &y, sides)?, *size, sides, main.stride)
+    }
+
+    /// Factors a matrix that is set up.
+    fn make_factor(&mut self, small: bool, least: f64, progress: &Progress<'_>) -> Outcome<bool> {
+        let (card, device) = (self.card.clone(), self.device());
+        let failed = move |error: CudaError| Halt::Failed(refusal(device, &error));
+        // Whoever asks needs all of the engine: the factor steps aside.
+        let empty = Factor::new(&card).map_err(&failed)?;
+        let place = if small { &mut self.factors.small } else { &mut self.factors.main };
+        let factor = std::mem::replace(place, empty);
+        let made = factor.make(&card, least, &mut Between { ask: &mut || self.enter(progress), failed: &failed });
+        *(if small { &mut self.factors.small } else { &mut self.factors.main }) = factor;
+        made
     }
 }
 
@@ -149,17 +150,39 @@ impl Newton for CardBlocks<'_> {
     fn solve(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>> {
         self.enter(progress)?;
         let ridge = ridge * self.factors.diagonal;
-        let stride = (ids.len() + sides.len()).next_multiple_of(TILE);
-        match self.set_up(ids, ridge, sides, stride) {
+        let card = self.card.clone();
+        match timed(&card, "newton: matrix", || self.set_up(ids, ridge, sides)) {
             Ok(()) => {}
             // Others took the memory: rounds do without.
             Err(CudaError::Memory { .. }) => return Ok(None),
             Err(error) => return Err(self.failed(&error)),
         }
-        if !self.factor(stride, PIVOT * ridge, progress)? {
+        if !timed(&card, "newton: factor", || self.make_factor(false, PIVOT * ridge, progress))? {
             return Ok(None);
         }
-        timed(&self.card, "newton: back", || self.back(ids.len(), sides.len(), stride)).map(Some).map_err(|error| self.failed(&error))
+        let Factors { main, size, .. } = &self.factors;
+        let solved = timed(&card, "newton: back", || {
+            let x = main.back(&card, &main.sides(&card, *size, sides.len())?, sides.len())?;
+            solutions(&x, *size, sides.len(), main.stride)
+        });
+        solved.map(Some).map_err(|error| self.failed(&error))
+    }
+
+    fn solve_again(&mut self, held: &[usize], sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>> {
+        self.enter(progress)?;
+        let (card, main) = (self.card.clone(), &self.factors.main);
+        if main.stride + held.len() + sides.len() + TILE > main.rows || held.len() as f64 > HELD * self.factors.size as f64 {
+            return Ok(None);
+        }
+        match timed(&card, "newton: held", || self.add_rows(held, sides)) {
+            Ok(()) => {}
+            Err(CudaError::Memory { .. }) => return Ok(None),
+            Err(error) => return Err(self.failed(&error)),
+        }
+        if !timed(&card, "newton: held", || self.make_factor(true, 0.0, progress))? {
+            return Ok(None);
+        }
+        timed(&card, "newton: back", || self.combine(sides.len())).map(Some).map_err(|error| self.failed(&error))
     }
 
     fn product(&mut self, rows: &[u32], of: Moved<'_>) -> Outcome<Vec<f64>> {

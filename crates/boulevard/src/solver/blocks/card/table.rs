@@ -20,13 +20,13 @@ const LARGEST: f64 = 256.0;
 const NARROW_TILE: (usize, usize) = (128, 64);
 const WIDE_TILE: (usize, usize) = (128, 128);
 const PLAIN_TILE: (usize, usize) = (64, 64);
-/// Rows and columns of a tile in double precision, and on tensor cores its threads and shared memory: two stages of two sides of 64 rows of
+/// Rows and columns of a tile in double precision, and on tensor cores its threads and shared memory: three stages of two sides of 64 rows of
 /// 20 numbers.
-const EXACT_TILE: usize = 64;
+pub(super) const EXACT_TILE: usize = 64;
 pub(super) const EXACT_THREADS: usize = 128;
-pub(super) const EXACT_SHARED: usize = 2 * 2 * 64 * 20 * 8;
-/// Shared memory of the wide kernel: two stages of four tables of 128 rows of 40 halves.
-const WIDE_SHARED: usize = 2 * 4 * 128 * 40 * 2;
+pub(super) const EXACT_SHARED: usize = 3 * 2 * 64 * 20 * 8;
+/// Shared memory of the wide kernel: three stages of four tables of 128 rows of 40 halves.
+const WIDE_SHARED: usize = 3 * 4 * 128 * 40 * 2;
 
 /// How sums are computed for this table.
 enum Way {

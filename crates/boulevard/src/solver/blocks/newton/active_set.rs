@@ -8,7 +8,7 @@ use super::super::engine::{Answer, Outcome};
 use super::super::run::Loop;
 use super::super::set::WorkingSet;
 use super::Outcomes;
-use super::system::{Members, direction};
+use super::system::{Basis, Members, direction};
 use crate::solver::smo::inside;
 
 /// Systems at most.
@@ -21,13 +21,13 @@ const BAND: f64 = 0.1;
 const SUMS: f64 = 1e-9;
 
 impl Loop<'_> {
-    /// Answers how many systems of which size were solved, too.
-    pub(super) fn active_set(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, usize, usize)> {
-        let (mut solves, mut size) = (0, 0);
-        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0, 0)) };
+    /// Answers what it took, too, in factors of which size.
+    pub(super) fn active_set(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, f64, usize)> {
+        let (mut cost, mut size) = (0.0, 0);
+        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0.0, 0)) };
         newton.remember()?;
         let before = self.b.to_vec();
-        let solved = self.change_sides(&mut solves, &mut size);
+        let solved = self.change_sides(&mut cost, &mut size);
         if !matches!(solved, Ok(true)) {
             let ids: Vec<u32> = (0..before.len() as u32).filter(|&id| self.b[id as usize] != before[id as usize]).collect();
             let values: Vec<f64> = ids.iter().map(|&id| before[id as usize]).collect();
@@ -37,11 +37,11 @@ impl Loop<'_> {
             }
         }
         let outcome = if solved? { Outcomes::Moved(self.look(set)?) } else { Outcomes::Failed };
-        Ok((outcome, solves, size))
+        Ok((outcome, cost, size))
     }
 
     /// Whether it came to a solution.
-    fn change_sides(&mut self, solves: &mut usize, size: &mut usize) -> Outcome<bool> {
+    fn change_sides(&mut self, cost: &mut f64, size: &mut usize) -> Outcome<bool> {
         let (progress, target) = (self.progress(None), TARGET * self.options.tolerance);
         let Some(newton) = self.engine.newton() else { return Ok(false) };
         let (ids, gradient) = newton.active()?;
@@ -54,8 +54,8 @@ impl Loop<'_> {
             }
             let all: Vec<usize> = (0..members.len()).collect();
             let Some(newton) = self.engine.newton() else { return Ok(false) };
-            *solves += 1;
-            let Some(found) = direction(newton, &members, &all, &members.slope, missing, &progress)? else { return Ok(false) };
+            let found = direction(newton, &members, &all, &members.slope, missing, &mut Basis::none(), cost, &progress)?;
+            let Some(found) = found else { return Ok(false) };
             let beyond: Vec<f64> = members.b.iter().zip(&found.d).map(|(b, d)| b + d).collect();
             let inside: Vec<f64> = all.iter().map(|&k| beyond[k].clamp(members.low[k], members.high[k])).collect();
             let cut: Vec<usize> = all.iter().copied().filter(|&k| inside[k] != beyond[k]).collect();
@@ -79,6 +79,7 @@ impl Loop<'_> {
             let next = self.sides(&ids, &judged, &gradient, found.multipliers, &cut_ids);
             let kept = next.ids.iter().filter(|id| members.ids.binary_search(id).is_ok()).count();
             let changed = next.len() + members.len() - 2 * kept;
+            super::super::trace(|| format!("        {} members, {} cut, {changed} changed, gap {:.5}", members.len(), cut.len(), answer.gap()));
             if changed == 0 || changed > last {
                 return Ok(false);
             }

@@ -9,7 +9,7 @@ use super::super::engine::{Moved, Outcome};
 use super::super::run::Loop;
 use super::super::set::WorkingSet;
 use super::Outcomes;
-use super::system::{Direction, Members, direction};
+use super::system::{Basis, Direction, Members, direction};
 use crate::solver::smo::inside;
 
 /// Systems at most.
@@ -46,24 +46,24 @@ impl Loop<'_> {
         members.slope.push(gradient + side * problem.kink);
     }
 
-    /// Answers how many systems of which size were solved, too.
-    pub(super) fn face_step(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, usize, usize)> {
+    /// Answers what it took, too, in factors of which size.
+    pub(super) fn face_step(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, f64, usize)> {
         let progress = self.progress(None);
-        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0, 0)) };
+        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0.0, 0)) };
         let (ids, gradient) = newton.active()?;
         let members = self.free_members(&ids, &gradient);
         let size = members.len();
         let (mut x, mut slopes, mut open) = (members.b.clone(), members.slope.clone(), (0..size).collect::<Vec<usize>>());
         let wanted = members.sums(&members.b);
-        let failed = |solves| Ok((Outcomes::Failed, solves, size));
-        let (mut solves, mut feasible) = (0, false);
+        let failed = |cost| Ok((Outcomes::Failed, cost, size));
+        let (mut solves, mut cost, mut feasible, mut basis) = (0, 0.0, false, Basis::none());
         while solves < SOLVES && !feasible && !open.is_empty() {
-            let Some(newton) = self.engine.newton() else { return failed(solves) };
+            let Some(newton) = self.engine.newton() else { return failed(cost) };
             let sums = members.sums(&x);
             let missing = [wanted[0] - sums[0], wanted[1] - sums[1]];
-            let solved = direction(newton, &members, &open, &slopes, missing, &progress)?;
+            let solved = direction(newton, &members, &open, &slopes, missing, &mut basis, &mut cost, &progress)?;
             solves += 1;
-            let Some(found) = solved else { return failed(solves) };
+            let Some(found) = solved else { return failed(cost) };
             let before = x.clone();
             let mut cut = 0;
             for (&k, d) in open.iter().zip(&found.d) {
@@ -71,27 +71,31 @@ impl Loop<'_> {
                 x[k] = target.clamp(members.low[k], members.high[k]);
                 cut += usize::from(x[k] != target);
             }
-            if cut as f64 > FAR * open.len() as f64 {
-                return failed(solves);
+            super::super::trace(|| format!("        solve {solves}: {} open, {cut} cut", open.len()));
+            if cut as f64 > super::super::tune("FAR", FAR) * open.len() as f64 {
+                return failed(cost);
             }
-            feasible = cut == 0 || (cut as f64 <= FEW * open.len() as f64 && spread(&members, &open, &found, wanted, &mut x));
+            feasible = cut == 0 || (cut as f64 <= super::super::tune("FEW", FEW) * open.len() as f64 && spread(&members, &open, &found, wanted, &mut x));
             let moved: Vec<usize> = (0..size).filter(|&k| x[k] != before[k]).collect();
             let moved_ids: Vec<u32> = moved.iter().map(|&k| members.ids[k]).collect();
             let steps: Vec<f64> = moved.iter().map(|&k| x[k] - before[k]).collect();
             let change = newton.product(&members.ids, Moved { ids: &moved_ids, steps: &steps, status: &[] })?;
             slopes.iter_mut().zip(&change).for_each(|(slope, change)| *slope += change);
-            open.retain(|&k| members.low[k] < x[k] && x[k] < members.high[k]);
+            let stays = |k: usize| members.low[k] < x[k] && x[k] < members.high[k];
+            open.retain(|&k| stays(k));
+            basis.hold(|k| !stays(k));
         }
         if !feasible {
-            return failed(solves);
+            return failed(cost);
         }
         // The objective along the way is a parabola.
         let way: Vec<f64> = x.iter().zip(&members.b).map(|(x, b)| x - b).collect();
         let descent: f64 = way.iter().zip(&members.slope).map(|(d, slope)| d * slope).sum();
         let curvature: f64 = way.iter().zip(slopes.iter().zip(&members.slope)).map(|(d, (after, before))| d * (after - before)).sum();
         let length = if curvature > 0.0 { (-descent / curvature).min(1.0) } else { 1.0 };
+        super::super::trace(|| format!("        length {length:.3} descent {descent:.3e}"));
         if descent.is_nan() || descent >= 0.0 || length < SHORTEST {
-            return failed(solves);
+            return failed(cost);
         }
         let mut values: Vec<f64> = (0..size)
             .map(|k| if length == 1.0 { x[k] } else { (members.b[k] + length * way[k]).clamp(members.low[k], members.high[k]) })
@@ -99,7 +103,7 @@ impl Loop<'_> {
         let sums = members.sums(&values);
         members.balance(&mut values, [wanted[0] - sums[0], wanted[1] - sums[1]]);
         let answer = self.go(&members.ids, &values, set.wanted(self.groups), set.kept())?;
-        Ok((Outcomes::Moved(answer), solves, size))
+        Ok((Outcomes::Moved(answer), cost, size))
     }
 }
 

@@ -36,12 +36,20 @@ impl Loop<'_> {
     pub(super) fn newton(&mut self, set: &WorkingSet, answer: &Answer) -> Outcome<Option<Answer>> {
         let gap = answer.gap();
         let Some(kind) = self.schedule.due(gap, self.free) else { return Ok(None) };
-        let (outcome, solves, size) = match kind {
+        let (outcome, cost, size) = match kind {
             Kind::Face => self.face_step(set)?,
             Kind::ActiveSet => self.active_set(set)?,
         };
         let moved = matches!(outcome, Outcomes::Moved(_));
-        self.schedule.tried(kind, gap, solves, size, moved);
+        self.schedule.tried(kind, gap, cost, size, moved);
+        let after = if let Outcomes::Moved(answer) = &outcome { answer.gap() } else { gap };
+        super::trace(|| {
+            let told = self.schedule.told();
+            format!(
+                "      {kind:?}: {cost} systems of {size} (free {}), gap {gap:.4} -> {after:.4}, active {}, steps {}, on paper rounds {:.3} newton {:.3}",
+                self.free, self.active, self.iterations, told.0, told.1
+            )
+        });
         Ok(match outcome {
             Outcomes::Moved(answer) => Some(answer),
             Outcomes::Failed => None,

@@ -1,6 +1,7 @@
 //! When Newton's steps are worth a try.
 
 use super::super::engine::Costs;
+use super::super::tune;
 
 /// Face steps below this violation, and the active set below that one, for targets whose slopes differ by 2 at the start.
 const FACE_FROM: f64 = 1.0;
@@ -44,7 +45,7 @@ impl Schedule {
     /// `scale` is half the range of slopes at zero.
     pub(in super::super) fn new(costs: Option<Costs>, scale: f64) -> Self {
         let scale = if scale > 0.0 { scale } else { 1.0 };
-        let (face_below, active_set_below) = (FACE_FROM * scale, ACTIVE_SET_FROM * scale);
+        let (face_below, active_set_below) = (tune("FACE_FROM", FACE_FROM) * scale, tune("AS_FROM", ACTIVE_SET_FROM) * scale);
         Self { costs, scale, rounds: 0.0, newton: 0.0, last: 0.0, failures: 0, face_below, active_set_below }
     }
 
@@ -68,23 +69,27 @@ impl Schedule {
             return None;
         }
         let one = Self::system(costs, free);
-        if self.newton + SOLVES * one + BESIDES > SHARE * self.rounds || self.rounds < self.last + BURST * one {
+        if self.newton + tune("SOLVES", SOLVES) * one + BESIDES > tune("SHARE", SHARE) * self.rounds || self.rounds < self.last + tune("BURST", BURST) * one {
             return None;
         }
         Some(if gap <= self.active_set_below { Kind::ActiveSet } else { Kind::Face })
     }
 
-    pub(super) fn tried(&mut self, kind: Kind, gap: f64, solves: usize, size: usize, moved: bool) {
+    pub(super) fn told(&self) -> (f64, f64) {
+        (self.rounds, self.newton)
+    }
+
+    pub(super) fn tried(&mut self, kind: Kind, gap: f64, factors: f64, size: usize, moved: bool) {
         if let Some(costs) = &self.costs {
-            self.newton += solves as f64 * Self::system(costs, size) + BESIDES;
+            self.newton += factors * Self::system(costs, size) + BESIDES;
         }
         self.last = self.rounds;
         match kind {
-            Kind::ActiveSet => self.active_set_below = AGAIN * gap,
+            Kind::ActiveSet => self.active_set_below = tune("AGAIN", AGAIN) * gap,
             Kind::Face if moved => self.failures = 0,
             Kind::Face => {
                 self.failures += 1;
-                if self.failures >= PATIENCE {
+                if self.failures >= tune("PATIENCE", PATIENCE as f64) as usize {
                     self.face_below = WAIT * gap;
                 }
             }
@@ -93,7 +98,7 @@ impl Schedule {
 
     /// Double precision has spoken: what was tried on slopes that had drifted may work now.
     pub(in super::super) fn refreshed(&mut self) {
-        self.active_set_below = ACTIVE_SET_FROM * self.scale;
+        self.active_set_below = tune("AS_FROM", ACTIVE_SET_FROM) * self.scale;
     }
 
     /// Variables that a factor may have.
@@ -117,13 +122,13 @@ mod tests {
         assert_eq!(schedule.due(0.5, 10), None, "too few");
         assert_eq!(schedule.due(0.5, 1000), Some(Kind::Face));
         assert_eq!(schedule.due(0.05, 1000), Some(Kind::ActiveSet));
-        schedule.tried(Kind::ActiveSet, 0.05, 3, 1000, false);
+        schedule.tried(Kind::ActiveSet, 0.05, 3.0, 1000, false);
         assert_eq!(schedule.due(0.04, 1000), None, "rounds first");
         (0..100).for_each(|_| schedule.round(1024, 500, 800, 20_000));
         assert_eq!(schedule.due(0.04, 1000), Some(Kind::Face), "again only much nearer");
         assert_eq!(schedule.due(0.01, 1000), Some(Kind::ActiveSet));
-        schedule.tried(Kind::Face, 0.04, 3, 1000, false);
-        schedule.tried(Kind::Face, 0.04, 3, 1000, false);
+        schedule.tried(Kind::Face, 0.04, 3.0, 1000, false);
+        schedule.tried(Kind::Face, 0.04, 3.0, 1000, false);
         (0..100).for_each(|_| schedule.round(1024, 500, 800, 20_000));
         assert_eq!(schedule.due(0.03, 1000), None);
         assert_eq!(Schedule::new(None, 1.0).due(0.5, 1000), None, "an engine without systems");

@@ -60,42 +60,89 @@ pub(super) struct Direction {
     pub even: [Vec<f64>; 2],
 }
 
-/// Solves for the members `open`, whose slopes are `slopes`.
+/// The members that the last factor is of, and which of those are held: numbers among the members, and places in the factor.
+pub(super) struct Basis {
+    pub members: Vec<usize>,
+    pub held: Vec<usize>,
+}
+
+impl Basis {
+    pub(super) fn none() -> Self {
+        Self { members: Vec::new(), held: Vec::new() }
+    }
+
+    /// Holds members; those of the factor that are not yet.
+    pub(super) fn hold(&mut self, is_held: impl Fn(usize) -> bool) {
+        let already: std::collections::HashSet<usize> = self.held.iter().copied().collect();
+        self.held.extend((0..self.members.len()).filter(|place| !already.contains(place) && is_held(self.members[*place])));
+    }
+}
+
+/// Solves for the members `open`, with a new factor or, if `basis` has one, with that. `d` and `even` are in the order of `open`. The cost is
+/// told in new factors.
 pub(super) fn direction(
     newton: &mut dyn Newton,
     members: &Members,
     open: &[usize],
     slopes: &[f64],
     missing: [f64; 2],
+    basis: &mut Basis,
+    cost: &mut f64,
     progress: &Progress<'_>,
 ) -> Outcome<Option<Direction>> {
-    let ids: Vec<u32> = open.iter().map(|&k| members.ids[k]).collect();
-    let slope: Vec<f64> = open.iter().map(|&k| slopes[k]).collect();
-    let marks = [0, 1].map(|group| open.iter().map(|&k| f64::from(u8::from(members.group[k] == group))).collect::<Vec<f64>>());
-    let present: Vec<usize> = [0, 1].into_iter().filter(|&group| marks[group].contains(&1.0)).collect();
-    let mut sides: Vec<&[f64]> = vec![&slope];
-    sides.extend(present.iter().map(|&group| &marks[group][..]));
-    let Some(mut solved) = newton.solve(&ids, RIDGE, &sides, progress)? else { return Ok(None) };
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    /// What a solution with the last factor takes, in new ones.
+    const AGAIN: f64 = 0.25;
+    let present: Vec<usize> = [0, 1].into_iter().filter(|&group| open.iter().any(|&k| members.group[k] == group)).collect();
+    let mut solved = None;
+    if !basis.members.is_empty() {
+        let sides = sides(members, &basis.members, slopes, &present);
+        *cost += AGAIN;
+        solved = newton.solve_again(&basis.held, &sides.iter().map(|side| &side[..]).collect::<Vec<_>>(), progress)?;
+        if let Some(solved) = &mut solved {
+            let held: std::collections::HashSet<usize> = basis.held.iter().copied().collect();
+            for x in solved {
+                *x = (0..x.len()).filter(|place| !held.contains(place)).map(|place| x[place]).collect();
+            }
+        }
+    }
+    if solved.is_none() {
+        let ids: Vec<u32> = open.iter().map(|&k| members.ids[k]).collect();
+        let sides = sides(members, open, slopes, &present);
+        *cost += 1.0;
+        *basis = Basis { members: open.to_vec(), held: Vec::new() };
+        solved = newton.solve(&ids, RIDGE, &sides.iter().map(|side| &side[..]).collect::<Vec<_>>(), progress)?;
+    }
+    Ok(solved.and_then(|solved| under_sums(members, open, solved, &present, missing)))
+}
+
+/// Slopes and marks of groups, for some members.
+fn sides(members: &Members, of: &[usize], slopes: &[f64], present: &[usize]) -> Vec<Vec<f64>> {
+    let mark = |group: usize| of.iter().map(|&k| f64::from(u8::from(members.group[k] == group))).collect();
+    let mut sides = vec![of.iter().map(|&k| slopes[k]).collect::<Vec<f64>>()];
+    sides.extend(present.iter().map(|&group| mark(group)));
+    sides
+}
+
+/// Puts solutions for slopes and marks together so that sums come out right.
+fn under_sums(members: &Members, open: &[usize], mut solved: Vec<Vec<f64>>, present: &[usize], missing: [f64; 2]) -> Option<Direction> {
+    let sum = |group: usize, x: &[f64]| open.iter().zip(x).filter(|(k, _)| members.group[**k] == group).map(|(_, x)| x).sum::<f64>();
     let mut even: [Vec<f64>; 2] = Default::default();
     for &group in present.iter().rev() {
-        even[group] = solved.pop().unwrap_or_default();
+        even[group] = solved.pop()?;
     }
-    let of_slopes = solved.pop().unwrap_or_default();
-    let right = |group: usize| missing[group] + dot(&marks[group], &of_slopes);
+    let of_slopes = solved.pop()?;
+    let right = |group: usize| missing[group] + sum(group, &of_slopes);
     let mut multipliers = [0.0; 2];
     match present[..] {
-        [group] => multipliers[group] = right(group) / dot(&marks[group], &even[group]),
-        [first, second] => {
-            let [a, b, c] = [(first, first), (first, second), (second, second)].map(|(r, e): (usize, usize)| dot(&marks[r], &even[e]));
+        [group] => multipliers[group] = right(group) / sum(group, &even[group]),
+        [_, _] => {
+            let [a, b, c] = [sum(0, &even[0]), sum(0, &even[1]), sum(1, &even[1])];
             let determinant = a * c - b * b;
             multipliers = [(c * right(0) - b * right(1)) / determinant, (a * right(1) - b * right(0)) / determinant];
         }
-        _ => return Ok(None),
+        _ => return None,
     }
-    let d: Vec<f64> = (0..open.len())
-        .map(|k| present.iter().fold(-of_slopes[k], |d, &group| d + multipliers[group] * even[group][k]))
-        .collect();
-    let finite = d.iter().chain(&multipliers).all(|v| v.is_finite());
-    Ok(finite.then_some(Direction { d, multipliers, even }))
+    let of_member = |k: usize| present.iter().fold(-of_slopes[k], |d, &group| d + multipliers[group] * even[group][k]);
+    let d: Vec<f64> = (0..open.len()).map(of_member).collect();
+    d.iter().chain(&multipliers).all(|v| v.is_finite()).then_some(Direction { d, multipliers, even })
 }
