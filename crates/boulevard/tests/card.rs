@@ -256,7 +256,7 @@ fn pairs_of_classes_agree() {
         println!("pairs, C = {c}: {} on the card in {seconds:.3} s, {cpu_seconds:.3} on the processor; {close:.1e} apart, violation {:.2e}", b.route, b.violation);
         assert_eq!((b.route, b.stop), (Route::Card, StopReason::Converged));
         assert!(b.violation <= 1e-3 && close < a.gap + b.gap + 1e-12);
-        let on = |model: &SvcModel, device| model.decision_values_in(&x, &context.with_device(device)).unwrap();
+        let on = |model: &SvcModel, device| model.kernel_machines()[0].evaluate(&x, &context.with_device(device)).unwrap();
         let (most, other) = apart(&on(&cpu, Device::Cpu), &on(&card, Device::Cpu), 1e-2);
         assert!(most < 2e-2 && other == 0, "{most:e} {other}");
         // And the same machine on both.

@@ -21,6 +21,8 @@ const UNASKED: f64 = 3e10;
 /// Rows on the card at once, and bytes of stored values.
 const ROWS: usize = 1 << 19;
 const STORED: usize = 1 << 30;
+/// New values may be so many times as large as those of the support vectors.
+const OUTSIDE: f64 = 8.0;
 /// Relative error of sums of halves, in units of the size of the coefficients.
 pub(crate) const CARD_ROUNDING: f64 = 4e-7;
 
@@ -84,6 +86,8 @@ fn on_card(
         let rows = first..(first + at_once).min(n);
         let Some(known) = CardKernel::new(kernel) else { return Ok(sums) };
         let table = CardTable::stacked(card.clone(), known, x, rows.clone(), vectors, several && !exactly)?;
+        // Halves have digits for values of about the same size: rows far outside of what the machine knows would take them from the others.
+        let exactly = exactly || table.largest(0)? > OUTSIDE * table.largest(rows.len())?;
         for (job, sums) in jobs.iter().zip(&mut sums) {
             let part = if several && !exactly && table.is_storable() {
                 stored(&card, &table, rows.len(), job)?

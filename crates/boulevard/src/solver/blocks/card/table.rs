@@ -143,6 +143,15 @@ impl CardTable {
         Ok(Self { card, kernel, rows, columns, way, formula, exact, norms, all })
     }
 
+    /// The largest absolute value of rows from `from` on.
+    pub(super) fn largest(&self, from: usize) -> Result<f64, CudaError> {
+        let largest = self.card.upload(&[0u64])?;
+        let launch = self.card.launch("center").grid(8 * self.card.processors(), 1).part(&self.exact, from * self.columns);
+        let launch = launch.long(((self.rows - from) * self.columns) as u64).count(self.columns).null();
+        launch.buffer(&largest).run()?;
+        Ok(f64::from_bits(largest.read(1)?[0]))
+    }
+
     fn tile(&self) -> (usize, usize) {
         match self.way {
             Way::Narrow { .. } => NARROW_TILE,
