@@ -87,14 +87,16 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
                 u32 place = (warp_column + pair * 16 + (lane >> 4) * 8 + (lane & 7)) * WIDE_STRIDE + k * 16 + ((lane >> 3) & 1) * 8;
                 load_matrices(b_high, stage.column_high + place);
                 load_matrices(b_low, stage.column_low + place);
+                // Three rounds, so that nobody waits for the sum that was just added to.
 #pragma unroll
-                for (int m = 0; m < 2; m++)
+                for (int e = 0; e < 4; e++)
+                    multiply_add(small[e >> 1][2 * pair + (e & 1)], a_high[e >> 1], b_low[2 * (e & 1)], b_low[2 * (e & 1) + 1]);
 #pragma unroll
-                    for (int c = 0; c < 2; c++) {
-                        multiply_add(small[m][2 * pair + c], a_high[m], b_low[2 * c], b_low[2 * c + 1]);
-                        multiply_add(small[m][2 * pair + c], a_low[m], b_high[2 * c], b_high[2 * c + 1]);
-                        multiply_add(large[m][2 * pair + c], a_high[m], b_high[2 * c], b_high[2 * c + 1]);
-                    }
+                for (int e = 0; e < 4; e++)
+                    multiply_add(large[e >> 1][2 * pair + (e & 1)], a_high[e >> 1], b_high[2 * (e & 1)], b_high[2 * (e & 1) + 1]);
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    multiply_add(small[e >> 1][2 * pair + (e & 1)], a_low[e >> 1], b_high[2 * (e & 1)], b_high[2 * (e & 1) + 1]);
             }
         }
         if (piece % chunks == chunks - 1) {

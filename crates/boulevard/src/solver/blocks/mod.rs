@@ -32,7 +32,6 @@ mod tests;
 #[cfg(feature = "card-times")]
 pub use card::card_times;
 pub(crate) use card::{CARD_ROUNDING, Job, PairTask, card_sums, solve_pairs};
-pub(crate) use card::{trace, tune};
 pub(super) use card::{CardBlocks, Choice, choose as choose_card};
 pub(super) use cpu::CpuBlocks;
 pub(super) use finish::Verdict;

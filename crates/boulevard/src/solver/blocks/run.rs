@@ -163,7 +163,6 @@ impl<'a> Loop<'a> {
                 }
             }
             if park && self.options.shrinking && gap < self.park_at {
-                super::trace(|| format!("      gap {gap:.4}, free {} of {}, active {}, steps {}", self.free, self.support, self.active, self.iterations));
                 self.park_at = 0.5 * gap;
                 self.park(set, &answer)?;
             }
@@ -202,7 +201,7 @@ impl<'a> Loop<'a> {
             upper: &upper,
             kink: self.problem.kink,
             second: &second,
-            stop: (super::tune("LOCAL_STOP", LOCAL_STOP) * gap).max(LOCAL_LEAST * self.options.tolerance),
+            stop: (LOCAL_STOP * gap).max(LOCAL_LEAST * self.options.tolerance),
             max_steps: self.options.max_iterations.unwrap_or(u64::MAX) - *self.iterations,
             progress: self.progress(Some(gap)),
         })?;

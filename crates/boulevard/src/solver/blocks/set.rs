@@ -71,7 +71,7 @@ impl WorkingSet {
             let (mut free, mut bound): (Vec<Member>, Vec<Member>) = members.into_iter().partition(|member| is_free(member.id));
             free.sort_unstable_by_key(newest);
             bound.sort_unstable_by_key(newest);
-            free.truncate((super::tune("FREE_SHARE", FREE_SHARE) * self.size as f64) as usize);
+            free.truncate((FREE_SHARE * self.size as f64) as usize);
             let more = least.saturating_sub(free.len());
             free.extend(bound.into_iter().take(more));
             members = free;

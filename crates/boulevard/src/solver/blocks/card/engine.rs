@@ -79,7 +79,6 @@ impl<'a> CardBlocks<'a> {
             12_000..300_000 => 2048,
             _ => 4096,
         };
-        let set = super::tune("SET", set as f64) as usize;
         let set = set.min(most.max(1024));
         Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING }
     }

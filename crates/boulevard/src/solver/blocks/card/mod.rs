@@ -20,7 +20,6 @@ use boulevard_cuda::{Card, CudaError};
 
 use self::formula::CardKernel;
 pub(crate) use engine::CardBlocks;
-pub(crate) use times::{trace, tune};
 pub(crate) use pairs::{PairTask, solve_pairs};
 pub(crate) use predict::{CARD_ROUNDING, Job, card_sums};
 #[cfg(feature = "card-times")]

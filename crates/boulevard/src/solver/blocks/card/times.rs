@@ -14,26 +14,6 @@ pub(super) fn timed<T>(card: &Card, phase: &'static str, work: impl FnOnce() -> 
     counting::timed(card, phase, work)
 }
 
-/// TEMPORARY: numbers to try out.
-#[cfg(not(feature = "card-times"))]
-pub(crate) fn tune(_name: &str, usual: f64) -> f64 {
-    usual
-}
-#[cfg(feature = "card-times")]
-pub(crate) fn tune(name: &str, usual: f64) -> f64 {
-    std::env::var(format!("TUNE_{name}")).ok().and_then(|v| v.parse().ok()).unwrap_or(usual)
-}
-/// TEMPORARY
-#[cfg(not(feature = "card-times"))]
-pub(crate) fn trace(_line: impl FnOnce() -> String) {}
-#[cfg(feature = "card-times")]
-#[allow(clippy::print_stderr)]
-pub(crate) fn trace(line: impl FnOnce() -> String) {
-    if std::env::var("TUNE_TRACE").is_ok() {
-        eprintln!("{}", line());
-    }
-}
-
 #[cfg(feature = "card-times")]
 pub use counting::card_times;
 

@@ -79,7 +79,6 @@ impl Loop<'_> {
             let next = self.sides(&ids, &judged, &gradient, found.multipliers, &cut_ids);
             let kept = next.ids.iter().filter(|id| members.ids.binary_search(id).is_ok()).count();
             let changed = next.len() + members.len() - 2 * kept;
-            super::super::trace(|| format!("        {} members, {} cut, {changed} changed, gap {:.5}", members.len(), cut.len(), answer.gap()));
             if changed == 0 || changed > last {
                 return Ok(false);
             }

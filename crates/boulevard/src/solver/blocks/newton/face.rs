@@ -71,11 +71,10 @@ impl Loop<'_> {
                 x[k] = target.clamp(members.low[k], members.high[k]);
                 cut += usize::from(x[k] != target);
             }
-            super::super::trace(|| format!("        solve {solves}: {} open, {cut} cut", open.len()));
-            if cut as f64 > super::super::tune("FAR", FAR) * open.len() as f64 {
+            if cut as f64 > FAR * open.len() as f64 {
                 return failed(cost);
             }
-            feasible = cut == 0 || (cut as f64 <= super::super::tune("FEW", FEW) * open.len() as f64 && spread(&members, &open, &found, wanted, &mut x));
+            feasible = cut == 0 || (cut as f64 <= FEW * open.len() as f64 && spread(&members, &open, &found, wanted, &mut x));
             let moved: Vec<usize> = (0..size).filter(|&k| x[k] != before[k]).collect();
             let moved_ids: Vec<u32> = moved.iter().map(|&k| members.ids[k]).collect();
             let steps: Vec<f64> = moved.iter().map(|&k| x[k] - before[k]).collect();
@@ -93,7 +92,6 @@ impl Loop<'_> {
         let descent: f64 = way.iter().zip(&members.slope).map(|(d, slope)| d * slope).sum();
         let curvature: f64 = way.iter().zip(slopes.iter().zip(&members.slope)).map(|(d, (after, before))| d * (after - before)).sum();
         let length = if curvature > 0.0 { (-descent / curvature).min(1.0) } else { 1.0 };
-        super::super::trace(|| format!("        length {length:.3} descent {descent:.3e}"));
         if descent.is_nan() || descent >= 0.0 || length < SHORTEST {
             return failed(cost);
         }

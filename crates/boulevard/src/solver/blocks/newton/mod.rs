@@ -42,14 +42,6 @@ impl Loop<'_> {
         };
         let moved = matches!(outcome, Outcomes::Moved(_));
         self.schedule.tried(kind, gap, cost, size, moved);
-        let after = if let Outcomes::Moved(answer) = &outcome { answer.gap() } else { gap };
-        super::trace(|| {
-            let told = self.schedule.told();
-            format!(
-                "      {kind:?}: {cost} systems of {size} (free {}), gap {gap:.4} -> {after:.4}, active {}, steps {}, on paper rounds {:.3} newton {:.3}",
-                self.free, self.active, self.iterations, told.0, told.1
-            )
-        });
         Ok(match outcome {
             Outcomes::Moved(answer) => Some(answer),
             Outcomes::Failed => None,

@@ -1,20 +1,19 @@
 //! When Newton's steps are worth a try.
 
 use super::super::engine::Costs;
-use super::super::tune;
 
 /// Face steps below this violation, and the active set below that one, for targets whose slopes differ by 2 at the start.
-const FACE_FROM: f64 = 1.0;
-const ACTIVE_SET_FROM: f64 = 0.1;
+const FACE_FROM: f64 = 1.5;
+const ACTIVE_SET_FROM: f64 = 0.3;
 /// Solutions of systems that a step takes, about, and seconds that it takes besides.
-const SOLVES: f64 = 2.5;
+const SOLVES: f64 = 1.8;
 const BESIDES: f64 = 1e-3;
 /// Newton's steps may take this share of the time of rounds.
-const SHARE: f64 = 0.5;
+const SHARE: f64 = 1.0;
 /// Rounds between two of them take this many times a system's solution.
-const BURST: f64 = 2.0;
+const BURST: f64 = 1.0;
 /// The active set is tried again at this share of the violation of the last try.
-const AGAIN: f64 = 0.4;
+const AGAIN: f64 = 0.7;
 /// After so many faces that led nowhere, the next waits for this share of the violation.
 const PATIENCE: usize = 2;
 const WAIT: f64 = 0.5;
@@ -45,7 +44,7 @@ impl Schedule {
     /// `scale` is half the range of slopes at zero.
     pub(in super::super) fn new(costs: Option<Costs>, scale: f64) -> Self {
         let scale = if scale > 0.0 { scale } else { 1.0 };
-        let (face_below, active_set_below) = (tune("FACE_FROM", FACE_FROM) * scale, tune("AS_FROM", ACTIVE_SET_FROM) * scale);
+        let (face_below, active_set_below) = (FACE_FROM * scale, ACTIVE_SET_FROM * scale);
         Self { costs, scale, rounds: 0.0, newton: 0.0, last: 0.0, failures: 0, face_below, active_set_below }
     }
 
@@ -65,18 +64,19 @@ impl Schedule {
     /// Which step to try now.
     pub(super) fn due(&self, gap: f64, free: usize) -> Option<Kind> {
         let costs = self.costs.as_ref()?;
-        if free < FEWEST || free > costs.most || gap > self.face_below {
+        let kind = match gap {
+            gap if gap <= self.active_set_below => Kind::ActiveSet,
+            gap if gap <= self.face_below => Kind::Face,
+            _ => return None,
+        };
+        if free < FEWEST || free > costs.most {
             return None;
         }
         let one = Self::system(costs, free);
-        if self.newton + tune("SOLVES", SOLVES) * one + BESIDES > tune("SHARE", SHARE) * self.rounds || self.rounds < self.last + tune("BURST", BURST) * one {
+        if self.newton + SOLVES * one + BESIDES > SHARE * self.rounds || self.rounds < self.last + BURST * one {
             return None;
         }
-        Some(if gap <= self.active_set_below { Kind::ActiveSet } else { Kind::Face })
-    }
-
-    pub(super) fn told(&self) -> (f64, f64) {
-        (self.rounds, self.newton)
+        Some(kind)
     }
 
     pub(super) fn tried(&mut self, kind: Kind, gap: f64, factors: f64, size: usize, moved: bool) {
@@ -85,11 +85,11 @@ impl Schedule {
         }
         self.last = self.rounds;
         match kind {
-            Kind::ActiveSet => self.active_set_below = tune("AGAIN", AGAIN) * gap,
+            Kind::ActiveSet => self.active_set_below = AGAIN * gap,
             Kind::Face if moved => self.failures = 0,
             Kind::Face => {
                 self.failures += 1;
-                if self.failures >= tune("PATIENCE", PATIENCE as f64) as usize {
+                if self.failures >= PATIENCE {
                     self.face_below = WAIT * gap;
                 }
             }
@@ -98,7 +98,7 @@ impl Schedule {
 
     /// Double precision has spoken: what was tried on slopes that had drifted may work now.
     pub(in super::super) fn refreshed(&mut self) {
-        self.active_set_below = tune("AS_FROM", ACTIVE_SET_FROM) * self.scale;
+        self.active_set_below = ACTIVE_SET_FROM * self.scale;
     }
 
     /// Variables that a factor may have.
@@ -130,7 +130,7 @@ mod tests {
         schedule.tried(Kind::Face, 0.04, 3.0, 1000, false);
         schedule.tried(Kind::Face, 0.04, 3.0, 1000, false);
         (0..100).for_each(|_| schedule.round(1024, 500, 800, 20_000));
-        assert_eq!(schedule.due(0.03, 1000), None);
+        assert_eq!(schedule.due(0.036, 1000), None, "faces wait");
         assert_eq!(Schedule::new(None, 1.0).due(0.5, 1000), None, "an engine without systems");
     }
 }
