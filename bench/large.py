@@ -3,10 +3,14 @@
     python bench/large.py write ROWS FILE [COLUMNS]       a table for `cargo run --release -p boulevard --example large_fit -- FILE C GAMMA`
     python bench/large.py intelex ROWS C GAMMA            scikit-learn-intelex in single precision with 4 GB of cache
     python bench/large.py fit ROWS C GAMMA                the installed package at its defaults
+    python bench/large.py forest ROWS C GAMMA             the same on a table like covertype's, with the peak of memory
+    python bench/large.py curve FILE.svg [ROWS...]        first fits of a process, ours and scikit-learn-intelex's in turns, and their picture
 
 Every fit should be the first of its process, and contenders should take turns: report ratios, never bare seconds.
 """
 
+import resource
+import subprocess
 import sys
 import time
 
@@ -41,6 +45,42 @@ def fit(model, X, y):
     return time.perf_counter() - start
 
 
+def peak():
+    """The largest resident size of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def curve(file, sizes, most=80_000):
+    """Times against rows, C = 10 and gamma = 0.05; the rival's up to `most` rows."""
+    found = {"boulevard": {}, "scikit-learn-intelex, single precision, 4 GB of cache": {}}
+    for rows in sizes:
+        for verb, times in zip(("fit", "intelex"), found.values()):
+            if verb == "intelex" and rows > most:
+                continue
+            done = subprocess.run([sys.executable, __file__, verb, str(rows), "10", "0.05"], capture_output=True, text=True)
+            if done.returncode:
+                print(f"{verb}: left out ({done.stderr.strip().splitlines()[-1][:90]})")
+                continue
+            print(done.stdout.strip(), flush=True)
+            times[rows] = float(done.stdout.rsplit(": ", 1)[1].split()[0])
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "boulevard"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
+    for name, times in found.items():
+        if times:
+            axes.loglog(list(times), list(times.values()), "o-", label=name)
+    axes.set(xlabel="rows", ylabel="seconds", title="First fit of a process: 20 features, C = 10, two cores")
+    axes.set_xticks(sizes, [f"{rows // 1000}k" for rows in sizes])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(file, metadata={"Date": None})
+
+
 def main(verb, rows, *rest):
     if verb == "write":
         X, y = table(int(rows), *map(int, rest[1:]))
@@ -49,7 +89,9 @@ def main(verb, rows, *rest):
         with open(rest[0], "w") as out:
             out.write("\n".join([",".join(names), *lines]) + "\n")
         return
-    X, y = table(int(rows))
+    if verb == "curve":
+        return curve(rows, [int(n) for n in rest] or [5_000, 10_000, 20_000, 40_000, 80_000, 160_000])
+    X, y = (forest if verb == "forest" else table)(int(rows))
     C, gamma = map(float, rest)
     if verb == "intelex":
         from sklearnex.svm import SVC
@@ -58,9 +100,10 @@ def main(verb, rows, *rest):
     else:
         from boulevard import SVC
 
+        before = peak()
         model = SVC(C=C, gamma=gamma)
         seconds = fit(model, X, y)
-        print(model.solver_, f"gap {model.dual_gap_:.1e}", sep="; ")
+        print(model.solver_, f"gap {model.dual_gap_:.1e}", f"{len(model.support_)} support vectors", f"{peak() - before:.0f} MB more than before", sep="; ")
     print(f"{verb} {rows} rows, C = {C:g}, gamma = {gamma:g}: {seconds:.3f} s")
 
 

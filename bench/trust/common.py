@@ -80,7 +80,7 @@ def resident() -> int:
 
 def write_csv(path: Path, X: np.ndarray, y: np.ndarray) -> None:
     head = ",".join(f"x{j}" for j in range(X.shape[1])) + ",y"
-    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=head, comments="", fmt="%.9g")
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=head, comments="", fmt="%.17g")
 
 
 def quantiles(values: list[float]) -> str:

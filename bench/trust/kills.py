@@ -47,10 +47,10 @@ def main() -> None:
             "tune": [run, "tune", str(small), "-q", "--folds", "3", "-o", str(model)],
             "scale": [run, "scale", str(data), "-s", str(ranges), "-o", str(folder / "scaled.svm")],
             "convert": [run, "convert", str(data), str(folder / "converted.svm")],
-            "reproduce": [run, "reproduce", "evo/table1", "--quick", "-q", "--only", "spiral", "--data", str(folder), "--out", str(state)],
+            "reproduce": [run, "reproduce", "evo/figure1", "--quick", "-q", "--only", "spiral", "--data", str(folder), "--out", str(state)],
         }
         listed = subprocess.run([run, "reproduce", "--list"], capture_output=True, text=True, check=True).stdout
-        if "evo/table1" not in listed:
+        if "evo/figure1" not in listed:
             work.pop("reproduce")
         lengths = {}
         for what, words in work.items():

@@ -1,7 +1,7 @@
 //! Fronts as Python sees them.
 
 use boulevard::any::AnyModel;
-use boulevard::methods::pareto::{FrontPoint, ParetoModel, by_training_error};
+use boulevard::methods::pareto::{FrontPoint, ParetoModel, WidthFront, by_training_error};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,6 +33,17 @@ fn columns<'py>(py: Python<'py>, points: &[FrontPoint]) -> PyResult<Bound<'py, P
     Ok(columns)
 }
 
+/// One width of a family.
+fn width<'py>(py: Python<'py>, own: &WidthFront) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    parts.set_item("gamma", own.gamma)?;
+    parts.set_item("table", columns(py, &own.front)?)?;
+    parts.set_item("estimates", own.estimates.clone().into_pyarray(py))?;
+    parts.set_item("holdouts", own.holdouts)?;
+    parts.set_item("hypervolume", own.hypervolume)?;
+    Ok(parts)
+}
+
 /// Everything about a front but its `alpha`s.
 #[pyfunction]
 pub fn front<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>> {
@@ -55,6 +66,16 @@ pub fn front<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>
         named.set_item("one_se", marks.one_se)?;
         named.set_item("parting", marks.parting)?;
         parts.set_item("marks", named)?;
+        parts.set_item("intercept", model.has_intercept())?;
+        parts.set_item("constant_error", model.constant_error())?;
+        parts.set_item("no_better", model.is_no_better_than_constant())?;
+        parts.set_item("width", model.chosen_width())?;
+        let family: Vec<_> = model.family.iter().map(|own| width(py, own)).collect::<PyResult<_>>()?;
+        parts.set_item("family", family)?;
+        let common = model.common_front().map_err(|error| convert(py, error))?;
+        let points: Vec<FrontPoint> = common.iter().map(|(.., point)| *point).collect();
+        parts.set_item("common", columns(py, &points)?)?;
+        parts.set_item("common_gamma", common.iter().map(|(own, ..)| model.family[*own].gamma).collect::<Vec<_>>().into_pyarray(py))?;
         Ok(parts)
     })
 }

@@ -1,103 +1,135 @@
 //! Sparse rows in front of a linear machine, as Python has them: the generic way copies, sorts and checks what is read only once here.
 
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use boulevard::Result;
 use boulevard::any::AnyModel;
-use boulevard::data::Matrix;
+use boulevard::internal::linear::{Place, SideBySide, SparseRows};
 use boulevard::svm::{LinearMachine, LinearSvcModel, LinearSvrModel};
-use boulevard::{Error, Result};
 use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::errors::convert;
 
-/// A number that says a place: what is negative becomes too large.
-trait Place: Element + Copy + Sync {
-    fn place(self) -> usize;
+/// Rows after which somebody looks at signals.
+const ROWS_AT_ONCE: usize = 1 << 20;
+
+/// A kind of number that may be asked for, one or several per row.
+pub trait Answer: Send + Sized {
+    /// The numbers of the rows in `range`, and whether all sums behind them are finite.
+    fn of<I: Place, V: Copy + Into<f64> + Sync>(
+        rows: &SparseRows<'_, I, V>,
+        machine: &LinearMachine,
+        turned: Option<&SideBySide>,
+        range: Range<usize>,
+        threads: usize,
+    ) -> Result<(Vec<Self>, bool)>;
 }
 
-impl Place for i32 {
-    #[inline(always)]
-    fn place(self) -> usize {
-        self as usize
+/// Decision values.
+impl Answer for f64 {
+    fn of<I: Place, V: Copy + Into<f64> + Sync>(
+        rows: &SparseRows<'_, I, V>,
+        machine: &LinearMachine,
+        turned: Option<&SideBySide>,
+        range: Range<usize>,
+        threads: usize,
+    ) -> Result<(Vec<Self>, bool)> {
+        rows.outputs(machine, turned, range, threads)
     }
 }
 
-impl Place for i64 {
-    #[inline(always)]
-    fn place(self) -> usize {
-        self as usize
+/// Class codes.
+impl Answer for i64 {
+    fn of<I: Place, V: Copy + Into<f64> + Sync>(
+        rows: &SparseRows<'_, I, V>,
+        machine: &LinearMachine,
+        turned: Option<&SideBySide>,
+        range: Range<usize>,
+        threads: usize,
+    ) -> Result<(Vec<Self>, bool)> {
+        rows.codes(machine, turned, range, threads)
     }
 }
 
-/// Decision values and the number of rows, where the model is linear and the rows are sparse; none where the generic way has to be taken,
-/// also for whatever is wrong with the table: it has the words.
-pub fn decisions<'py>(py: Python<'py>, any: &AnyModel, x: &Bound<'py, PyAny>) -> Option<PyResult<(Vec<f64>, usize)>> {
-    let machine =
-        any.get::<LinearSvcModel>().map(|model| &model.machine).or_else(|| any.get::<LinearSvrModel>().map(|model| &model.machine))?;
+/// The machine behind a model that is linear and takes its rows as they are.
+fn machine(any: &AnyModel) -> Option<&LinearMachine> {
+    if any.scaler().is_some() || any.imputer().is_some() {
+        return None;
+    }
+    any.get::<LinearSvcModel>().map(|model| &model.machine).or_else(|| any.get::<LinearSvrModel>().map(|model| &model.machine))
+}
+
+/// Numbers about all rows and how many rows there are, where the model is linear and the rows are sparse; none where the generic way has to
+/// be taken, also where a value is not finite: it has the words. `turned` keeps the weights side by side from call to call.
+pub fn judge<'py, T: Answer>(
+    py: Python<'py>,
+    any: &AnyModel,
+    turned: &OnceLock<SideBySide>,
+    x: &Bound<'py, PyAny>,
+    threads: usize,
+) -> Option<PyResult<(Vec<T>, usize)>> {
+    let machine = machine(any)?;
     type Parts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, usize);
     let (offsets, columns, values, width) = x.extract::<Parts<'py>>().ok()?;
     if width != machine.features {
         return None;
     }
-    let values = values.extract::<PyReadonlyArray1<'_, f64>>().ok()?;
-    let values = values.as_slice().ok()?;
-    let narrow = (offsets.extract::<PyReadonlyArray1<'_, i32>>(), columns.extract::<PyReadonlyArray1<'_, i32>>());
-    let found = if let (Ok(offsets), Ok(columns)) = &narrow {
-        let (offsets, columns) = (offsets.as_slice().ok()?, columns.as_slice().ok()?);
-        py.detach(|| evaluate(machine, offsets, columns, values))
+    let task = Task { py, machine, turned, threads };
+    if offsets.extract::<PyReadonlyArray1<'_, i32>>().is_ok() {
+        task.numbers::<i32, T>(&offsets, &columns, &values)
     } else {
-        let offsets = offsets.extract::<PyReadonlyArray1<'_, i64>>().ok()?;
-        let columns = columns.extract::<PyReadonlyArray1<'_, i64>>().ok()?;
-        let (offsets, columns) = (offsets.as_slice().ok()?, columns.as_slice().ok()?);
-        py.detach(|| evaluate(machine, offsets, columns, values))
-    };
-    Some(found.map_err(|error| convert(py, error)))
+        task.numbers::<i64, T>(&offsets, &columns, &values)
+    }
 }
 
-/// All outputs of all rows, row-major.
-fn evaluate<I: Place>(machine: &LinearMachine, offsets: &[I], columns: &[I], values: &[f64]) -> Result<(Vec<f64>, usize)> {
-    let (rows, k, d) = (offsets.len().saturating_sub(1), machine.outputs(), machine.features);
-    if values.len() != columns.len() || offsets.last().is_none_or(|end| end.place() > values.len()) {
-        return Err(Error::shape("values of a sparse table", columns.len(), values.len()));
-    }
-    let outside = || Error::data("a sparse table with a column or row offset outside of it");
-    // Side by side where they are read often enough to pay for it.
-    let turned = k > 1 && values.len() >= d;
-    let mut side_by_side = Vec::new();
-    if turned {
-        side_by_side = vec![0.0; d * k];
-        for m in 0..k {
-            machine.output(m).iter().enumerate().for_each(|(j, w)| side_by_side[j * k + m] = *w);
+struct Task<'a, 'py> {
+    py: Python<'py>,
+    machine: &'a LinearMachine,
+    turned: &'a OnceLock<SideBySide>,
+    threads: usize,
+}
+
+impl Task<'_, '_> {
+    fn numbers<I: Place + Element, T: Answer>(
+        &self,
+        offsets: &Bound<'_, PyAny>,
+        columns: &Bound<'_, PyAny>,
+        values: &Bound<'_, PyAny>,
+    ) -> Option<PyResult<(Vec<T>, usize)>> {
+        let offsets = offsets.extract::<PyReadonlyArray1<'_, I>>().ok()?;
+        let columns = columns.extract::<PyReadonlyArray1<'_, I>>().ok()?;
+        let (offsets, columns) = (offsets.as_slice().ok()?, columns.as_slice().ok()?);
+        if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f64>>() {
+            return self.ask(&SparseRows { offsets, columns, values: values.as_slice().ok()? });
         }
+        let values = values.extract::<PyReadonlyArray1<'_, f32>>().ok()?;
+        self.ask(&SparseRows { offsets, columns, values: values.as_slice().ok()? })
     }
-    let mut out = Vec::with_capacity(rows * k);
-    for ends in offsets.windows(2) {
-        let range = ends[0].place()..ends[1].place();
-        let (columns, values) = columns.get(range.clone()).zip(values.get(range)).ok_or_else(outside)?;
-        let first = out.len();
-        out.extend_from_slice(&machine.biases);
-        if turned {
-            let sums = &mut out[first..];
-            for (column, value) in columns.iter().zip(values) {
-                let at = column.place().checked_mul(k).ok_or_else(outside)?;
-                let weights = side_by_side.get(at..at.saturating_add(k)).ok_or_else(outside)?;
-                sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += w * value);
+
+    fn ask<I: Place, V: Copy + Into<f64> + Sync, T: Answer>(&self, rows: &SparseRows<'_, I, V>) -> Option<PyResult<(Vec<T>, usize)>> {
+        let Self { py, machine, turned, threads } = *self;
+        let mut answers = Vec::new();
+        for first in (0..rows.len()).step_by(ROWS_AT_ONCE) {
+            if first > 0
+                && let Err(raised) = py.check_signals()
+            {
+                return Some(Err(raised));
             }
-            continue;
-        }
-        for m in 0..k {
-            let weights = machine.output(m);
-            let mut sum = 0.0;
-            for (column, value) in columns.iter().zip(values) {
-                sum += weights.get(column.place()).ok_or_else(outside)? * value;
+            let range = first..(first + ROWS_AT_ONCE).min(rows.len());
+            let found = py.detach(|| {
+                let pays = SideBySide::pays(machine, rows.values.len());
+                let turned = if pays { Some(turned.get_or_init(|| SideBySide::new(machine))) } else { turned.get() };
+                T::of(rows, machine, turned, range, threads)
+            });
+            match found {
+                Ok((part, true)) if first == 0 => answers = part,
+                Ok((part, true)) => answers.extend(part),
+                Ok((_, false)) => return None,
+                Err(error) => return Some(Err(convert(py, error))),
             }
-            out[first + m] += sum;
         }
+        Some(Ok((answers, rows.len())))
     }
-    if out.iter().any(|value| value.is_nan()) {
-        // Says which value it is.
-        let of = |numbers: &[I]| numbers.iter().map(|n| n.place()).collect::<Vec<usize>>();
-        let table = boulevard::data::Csr::from_unordered(of(offsets), of(columns), values.to_vec(), d)?;
-        Matrix::Sparse(table).check_finite("the table")?;
-    }
-    Ok((out, rows))
 }

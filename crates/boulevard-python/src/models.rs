@@ -1,10 +1,11 @@
 //! Fitting, and fitted models as Python sees them.
 
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use boulevard::any::{AnyLearner, AnyModel, Kind};
 use boulevard::data::{Dataset, Matrix, Target};
+use boulevard::internal::linear::SideBySide;
 use boulevard::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
 use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
@@ -74,6 +75,8 @@ pub struct Model {
     any: RwLock<AnyModel>,
     /// What the Python half left in the file for itself.
     note: Option<String>,
+    /// The weights of a linear machine as sparse rows want them, once they were asked for; calibration leaves them as they are.
+    turned: OnceLock<SideBySide>,
 }
 
 impl Model {
@@ -83,7 +86,7 @@ impl Model {
     }
 
     fn noted((any, note): (AnyModel, Option<String>)) -> Self {
-        Self { any: RwLock::new(any), note }
+        Self { any: RwLock::new(any), note, turned: OnceLock::new() }
     }
 
     /// Looks at the model; a panic elsewhere cannot leave it half changed.
@@ -233,7 +236,7 @@ impl Model {
 
     /// Decision values of a classifier of several classes, one column per class; one column otherwise.
     fn decisions<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let direct = self.look(|any| linear_rows::decisions(py, any, x)).transpose()?;
+        let direct = self.look(|any| linear_rows::judge(py, any, &self.turned, x, threads)).transpose()?;
         let (values, rows) = match direct {
             Some(found) => found,
             None => self.judge(py, x, threads, decisions)?,
@@ -244,6 +247,9 @@ impl Model {
 
     /// Class codes of a classifier; 1 inside and -1 outside for a one-class machine.
     fn codes<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        if let Some(direct) = self.look(|any| linear_rows::judge(py, any, &self.turned, x, threads)) {
+            return Ok(direct?.0.into_pyarray(py));
+        }
         let (codes, _) = self.judge(py, x, threads, |any, x, context| {
             let inside = any.answers() == Answers::Inside;
             match any.predict_in(x, context)? {
@@ -265,6 +271,12 @@ impl Model {
     #[getter]
     fn calibrated(&self) -> bool {
         self.look(|any| any.has_probabilities())
+    }
+
+    /// How probabilities are made, as JSON; none where they are not, or where the model's kind does not say.
+    #[getter]
+    fn calibration(&self) -> Option<String> {
+        self.look(|any| any.details().get("calibration").filter(|value| !value.is_null()).map(ToString::to_string))
     }
 
     /// Slopes and shifts of the sigmoids, where probabilities are there.

@@ -2,7 +2,8 @@
 """scikit-learn's own tests, run with boulevard's classes in place of theirs: nothing adapted, nothing left out.
 
     python tests/run_sklearn_suite.py            the tests of scikit-learn's SVM module, all of them
-    python tests/run_sklearn_suite.py users      the tests of everything else in scikit-learn that use an SVM: searches, bagging, chains ...
+    python tests/run_sklearn_suite.py named      tests elsewhere in scikit-learn whose text names an SVM: searches, bagging, chains ...
+    python tests/run_sklearn_suite.py users      the whole files in which those are, as far as they make at least two SVMs (some minutes)
     ... --json F                                 writes the outcome as JSON
 
 The tests come from the installed scikit-learn. `sklearn.svm`'s names are replaced before they are imported.
@@ -12,6 +13,7 @@ Exit code 1 if fewer pass than the floor says, if a test fails that is not liste
 import argparse
 import contextlib
 import importlib
+import inspect
 import io
 import json
 import pathlib
@@ -19,11 +21,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import warnings
 
 import pytest
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
+NAMED = re.compile(rf"\b({'|'.join(NAMES)})\b")
 MADE = re.compile(rf"\b({'|'.join(NAMES)})\(")
 
 TIES = "ties are always broken: predict is the argmax of decision_function also with break_ties=False"
@@ -57,8 +59,9 @@ MEANT = {
         "utils/tests/test_estimator_checks.py::test_xfail_count_with_no_fast_fail": CHECKS,
     },
 }
+MEANT["named"] = MEANT["users"]
 #: Share of the tests that must pass, and how many there must be at least.
-FLOORS = {"svm": (0.97, 286), "users": (0.99, 300)}
+FLOORS = {"svm": (0.97, 286), "named": (0.97, 250), "users": (0.99, 2000)}
 
 
 def replace_classes():
@@ -79,12 +82,14 @@ def replace_classes():
 class Collector:
     """A pytest plugin that chooses tests and remembers how every one ended."""
 
-    def __init__(self, only_users, part):
-        self.outcomes, self.only_users, self.part = {}, only_users, part
+    def __init__(self, suite, part):
+        self.outcomes, self.suite, self.part = {}, suite, part
 
     def pytest_collection_modifyitems(self, config, items):
-        """Keeps every second test: another process has the others."""
-        if self.only_users:
+        """Keeps the tests that are asked for, and of those every second: another process has the others."""
+        if self.suite == "named":
+            items[:] = [item for item in items if NAMED.search(inspect.getsource(item.function))]
+        if self.suite != "svm":
             items[:] = items[self.part :: 2]
 
     @pytest.hookimpl(wrapper=True)
@@ -94,7 +99,7 @@ class Collector:
         if report.when == "call" or report.outcome != "passed":
             text = str(report.longrepr).strip().splitlines()[-1:] if report.longrepr else []
             name = item.path.resolve().relative_to(home()).as_posix() + "::" + item.nodeid.split("::", 1)[1]
-            self.outcomes[name] = (report.outcome, " ".join(text)[:300])
+            self.outcomes[name] = (report.outcome, " ".join(text)[:300], round(report.duration, 3))
         return report
 
 
@@ -103,26 +108,25 @@ def home():
     return pathlib.Path(importlib.import_module("sklearn").__file__).resolve().parent
 
 
-def users():
-    """Test modules of scikit-learn that make at least two SVMs, its own module apart: whole files, no test is chosen."""
+def users(least):
+    """Test modules of scikit-learn that make at least so many SVMs, its own module apart."""
     root = home()
     imports = re.compile(r"^\s*(from sklearn\.svm import|from sklearn import .*\bsvm\b|import sklearn\.svm|from sklearn\.svm\.)", re.M)
     found = []
     for path in sorted(root.rglob("tests/test_*.py")):
         text = path.read_text(encoding="utf-8")
-        if path.parent.parent.name != "svm" and imports.search(text) and len(MADE.findall(text)) >= 2:
+        if path.parent.parent.name != "svm" and imports.search(text) and len(MADE.findall(text)) >= least:
             found.append(".".join(["sklearn", *path.relative_to(root).with_suffix("").parts]))
     return found
 
 
 def run(suite, part):
     """Runs one suite (or one of its two parts) in this process; the outcomes by name."""
-    warnings.simplefilter("ignore")
     replace_classes()
     importlib.import_module("sklearn.conftest")  # fixtures such as global_random_seed
-    collector = Collector(suite == "users", part or 0)
-    modules = users() if suite == "users" else ["sklearn.svm.tests.test_svm", "sklearn.svm.tests.test_sparse"]
-    arguments = ["-q", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore", "--pyargs", *modules]
+    collector = Collector(suite, part or 0)
+    modules = ["sklearn.svm.tests.test_svm", "sklearn.svm.tests.test_sparse"] if suite == "svm" else users(2 if suite == "users" else 1)
+    arguments = ["-q", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "--disable-warnings", "--pyargs", *modules]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(arguments, plugins=[collector])
     return collector.outcomes
@@ -145,7 +149,7 @@ def judge(suite, outcomes):
     """Prints what did not pass and why; whether all is as it should be."""
     meant = MEANT[suite]
     passed, skipped, failed, unexpected = [], [], [], []
-    for name, (outcome, text) in sorted(outcomes.items()):
+    for name, (outcome, text, _) in sorted(outcomes.items()):
         reason = meant.get(name) or meant.get(name.split("[")[0])
         if outcome == "skipped":
             skipped.append(name)
@@ -173,7 +177,7 @@ def main():
     parser.add_argument("--part", type=int, choices=(0, 1), help="one half of the suite, outcomes only")
     parser.add_argument("--json")
     given = parser.parse_args()
-    outcomes = run_in_two(given.suite) if given.suite == "users" and given.part is None else run(given.suite, given.part)
+    outcomes = run_in_two(given.suite) if given.suite != "svm" and given.part is None else run(given.suite, given.part)
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps(outcomes, indent=1))
     return 0 if given.part is not None or judge(given.suite, outcomes) else 1

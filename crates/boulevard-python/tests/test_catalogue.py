@@ -33,6 +33,7 @@ RENAMED = {
     "max_iterations": "max_iter",
     "seed": "random_state",
     "regulariser": "penalty",
+    "widths": "gamma",
 }
 #: What the classes have and the learners do not.
 CALLS = {"n_jobs", "verbose", "max_time", "memory_limit", "device"}  # limits of a call

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ import pandas as pd  # noqa: E402
 
 import boulevard  # noqa: E402
 import boulevard.dask as bd  # noqa: E402
+
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide"
 
 
 @pytest.fixture(scope="module")
@@ -208,3 +211,18 @@ def test_methods_and_threads_on_dasks_joblib_backend(client, two):
         there = joblib.Parallel()(joblib.delayed(fit)(estimator) for estimator in methods)
         assert set(joblib.Parallel()(joblib.delayed(_threads_inside)(seed) for seed in range(4))) == {1}, "threads are not multiplied"
     assert there == [fit(estimator) for estimator in methods]
+
+
+def test_the_page_about_clusters_runs(client, tmp_path, monkeypatch):
+    page = GUIDE / "cluster.md"
+    if not page.is_file():
+        pytest.skip("the documents are not beside the tests")
+    block = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    # The cluster of these tests takes the place of the one that the page starts.
+    monkeypatch.setattr(distributed, "LocalCluster", lambda **given: None)
+    monkeypatch.setattr(distributed, "Client", lambda cluster: client)
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    exec(compile(block, str(page), "exec"), space)
+    assert space["model"].dual_gap_ < 1e-3 and type(space["local"]) is boulevard.SVC
+    assert boulevard.load("model").n_features_in_ == 10

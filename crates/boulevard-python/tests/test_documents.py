@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = ROOT / "docs" / "guide"
-# The page about clusters shows clusters that are not here; test_dask.py and test_ray.py run what it says on small ones.
+# The page about clusters is run by test_dask.py and test_ray.py, which have clusters.
 PAGES = sorted([*(page for page in GUIDE.glob("*.md") if page.stem != "cluster"), ROOT / "docs" / "index.md", ROOT / "crates" / "boulevard-python" / "README.md"])
 pytestmark = pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests")
 
@@ -32,6 +32,29 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         if needs and not all(importlib.util.find_spec(name) for name in needs.group(1).split(", ")):
             continue
         exec(compile(block, str(page), "exec"), space)
+
+
+@pytest.mark.parametrize("name", ["boosted", "multi_sample", "multitask_selection", "pareto", "gpu"])
+def test_python_blocks_of_concepts_run(name, tmp_path, monkeypatch):
+    """They speak of the reader's own data: X, y, a label matrix Y, groups."""
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 3))
+    y = (X[:, 0] + 0.3 * random.normal(size=90) > 0).astype(int)
+    space = {"X": X, "y": y, "Y": np.column_stack([y, 1 - y, X[:, 1] > 0.5]).astype(int), "groups": np.arange(400) // 4}
+    found = blocks(ROOT / "docs" / "concepts" / f"{name}.md", "python")
+    assert found
+    for block in found:
+        # There may be no card here; whatever says cuda is asked of the processor.
+        exec(compile(block.replace('"cuda"', '"auto"'), name, "exec"), space)
+
+
+def test_every_page_with_python_is_run():
+    run = {page.stem for page in PAGES} | {"cluster", "boosted", "multi_sample", "multitask_selection", "pareto", "gpu"}
+    shown = {page.stem for page in (ROOT / "docs").rglob("*.md") if "gallery" not in page.parts and "generated" not in page.parts and blocks(page, "python")}
+    assert shown <= run, shown - run
 
 
 def test_readme_python_block_runs(tmp_path, monkeypatch):

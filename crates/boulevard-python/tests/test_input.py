@@ -190,3 +190,24 @@ def test_misaligned_arrays(two, numbers, kind):
     np.testing.assert_array_equal(tasks.switches_, boulevard.MultiTaskSelectionRegressor().fit([X, X], [y, y]).switches_)
     sets = np.stack([X[:3], X[3:6]])
     np.testing.assert_array_equal(boulevard.kernels.symmetric_kernel(shifted(sets)), boulevard.kernels.symmetric_kernel(sets))
+
+
+@pytest.mark.parametrize("cls", [*ESTIMATORS, boulevard.LinearSVC, boulevard.LinearSVR, boulevard.BoostedSVC], ids=lambda cls: cls.__name__)
+def test_lists_of_rows_are_judged_as_arrays_are(cls, two):
+    X, y = two
+    model = cls().fit(X, y)
+    expected = model.predict(X[:3])
+    np.testing.assert_array_equal(model.predict(X[:3].tolist()), expected)
+    np.testing.assert_array_equal(model.predict(list(X[:3])), expected)
+    np.testing.assert_array_equal(model.predict([[1, 0, 2, 0, 1, 1]]), model.predict(np.array([[1.0, 0, 2, 0, 1, 1]])))
+    np.testing.assert_array_equal(model.predict(X[:3].astype(np.float32).tolist()), model.predict(X[:3].astype(np.float32).astype(float)))
+    for wrong, words in (
+        ([1.0, 2.0], "Expected 2D array, got 1D array"),
+        ([[1.0, 2.0]], "has 2 features.*expecting 6"),
+        ([[1.0, 2.0], [1.0]], "inhomogeneous|setting an array element"),
+        ([["a", "b", "c", "d", "e", "f"]], "could not convert string"),
+        ([[1.0, 2.0, 3.0, 4.0, 5.0, float("nan")]], "Input X contains NaN"),
+        ([], "Expected 2D array|minimum of 1"),
+    ):
+        with pytest.raises(ValueError, match=f"(?s){words}"):
+            model.predict(wrong)

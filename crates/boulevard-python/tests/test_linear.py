@@ -220,3 +220,44 @@ def test_sparse_rows_are_judged_without_a_copy_and_faults_are_found(three):
         model.decision_function(broken)
     one = LinearSVR().fit(X, y)
     np.testing.assert_allclose(one.predict(sp.csr_matrix(X)), one.predict(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6, 11])
+def test_sparse_answers_have_the_same_bits_however_they_are_asked_for(classes):
+    rng = np.random.default_rng(classes)
+    X = sp.random(3000, 400, density=0.03, format="csr", random_state=1)
+    y = rng.integers(0, classes, 3000)
+    model = LinearSVC(tol=0.1).fit(X[:300], y[:300])
+    decided = model.decision_function(X)
+    # One row alone (its weights lie as they are), many rows (side by side), any number of threads, other widths of the column numbers.
+    alone = LinearSVC(tol=0.1).fit(X[:300], y[:300])
+    np.testing.assert_array_equal(np.concatenate([alone.decision_function(X[row]) for row in range(40)]), decided[:40])
+    for threads in (1, 2):
+        np.testing.assert_array_equal(model.set_params(n_jobs=threads).decision_function(X), decided)
+    wide = X.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    np.testing.assert_array_equal(model.decision_function(wide), decided)
+    np.testing.assert_array_equal(model.decision_function(sp.csr_array(X)), decided)
+    codes = (decided > 0).astype(int) if classes == 2 else decided.argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[codes])
+    single = X.astype(np.float32)
+    np.testing.assert_array_equal(model.decision_function(single), model.decision_function(single.astype(np.float64)))
+    np.testing.assert_allclose(decided, model.decision_function(X.toarray()), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [LinearSVC, LinearSVR], ids=lambda cls: cls.__name__)
+def test_faults_of_sparse_rows_are_found_without_a_pass_for_them(cls, three):
+    X, y = three
+    model = cls().fit(X, y)
+    for wrong, words in ((np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity"), (-np.inf, "Input X contains infinity")):
+        rows = sp.csr_matrix(X)
+        rows.data[100] = wrong
+        with pytest.raises(ValueError, match=words):
+            model.predict(rows)
+    with pytest.raises(ValueError, match="expecting 6 features"):
+        model.predict(sp.csr_matrix(X[:, :5]))
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        model.predict(sp.csr_matrix((0, 6)))
+    # Sums that overflow are the model's answer, not a fault of the table.
+    big = sp.csr_matrix(np.full((1, 6), 1e308))
+    assert np.isfinite(model.predict(big)).all() or cls is LinearSVR

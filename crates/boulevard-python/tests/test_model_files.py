@@ -11,6 +11,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import boulevard
 from boulevard import _core
@@ -180,6 +181,15 @@ def test_models_of_the_program_predict_what_it_predicts(name, tmp_path):
         assert again.scaling_ == model.scaling_
     if name in ("svc", "linear"):
         assert not hasattr(model.fit(ROWS, np.arange(40) % 2), "scaling_")
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_sparse_rows_are_scaled_too():
+    model = boulevard.load(FILES / "linear.model")
+    assert hasattr(model, "scaling_")
+    for rows in (sp.csr_matrix(ROWS), sp.csc_array(ROWS)):
+        np.testing.assert_allclose(model.decision_function(rows), model.decision_function(ROWS), rtol=1e-12)
+        np.testing.assert_array_equal(model.predict(rows), model.predict(ROWS))
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -97,6 +97,59 @@ def test_picks(banana):
     assert np.isnan(blind.front_["holdout_error"]).all() and blind.picked_ == blind.marks_["knee"]
 
 
+def test_several_widths_are_compared(banana):
+    X, y = banana
+    clf = ParetoSVC(n_points=15).fit(X, y)
+    gammas = [own["gamma"] for own in clf.family_]
+    assert len(gammas) == 5 and gammas == sorted(gammas) and clf.gamma_ in gammas
+    full = [own for own in clf.family_ if own["holdouts"] == 5]
+    assert 1 <= len(full) <= 2 and clf.gamma_ == min(full, key=lambda own: own["lowest"])["gamma"]
+    for own in clf.family_:
+        assert len(own["estimates"]) == len(own["front"]) and own["hypervolume"] > 0 and own["front"]["gap"].max() < 1e-2
+    common = clf.common_front_
+    assert set(common["gamma"]) <= set(gammas)
+    assert (np.diff(common["sum_alpha"]) >= 0).all() and (np.diff(common["quadratic"]) >= 0).all()
+    # The width that was chosen is one front like any other.
+    alone = ParetoSVC(n_points=15, gamma=clf.gamma_).fit(X, y)
+    np.testing.assert_allclose(alone.front_["quadratic"], clf.front_["quadratic"], rtol=1e-6)
+    assert not alone.family_ and ParetoSVC(n_points=5, gamma="scale").fit(X, y).family_ == []
+    given = ParetoSVC(n_points=8, gamma=[0.5, 2.0]).fit(X, y)
+    assert [own["gamma"] for own in given.family_] == [0.5, 2.0]
+    with pytest.raises(ValueError, match="widths"):
+        ParetoSVC(gamma=[0.5, 2.0], holdout=0).fit(X, y)
+    with pytest.raises(ValueError, match="gamma"):
+        ParetoSVC(gamma=["wide"]).fit(X, y)
+
+
+def test_the_picked_point_is_what_predicts(banana):
+    X, y = banana
+    clf = ParetoSVC(gamma=1.0, n_points=20).fit(X, y)
+    np.testing.assert_array_equal(clf.select(clf.picked_).decision_function(X), clf.decision_function(X))
+
+
+def test_weights_are_repeated_rows(banana):
+    X, y = banana
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    repeated = np.repeat(np.arange(len(y)), weights)
+    options = {"gamma": 1.0, "n_points": 20, "tol": 1e-8}
+    weighted = ParetoSVC(**options).fit(X, y, sample_weight=weights)
+    twice = ParetoSVC(**options).fit(X[repeated], y[repeated])
+    for name in ("quadratic", "sum_alpha", "train_error", "holdout_error"):
+        np.testing.assert_allclose(weighted.front_[name], twice.front_[name], rtol=1e-6, atol=1e-9)
+    assert weighted.picked_ == twice.picked_
+    np.testing.assert_allclose(weighted.decision_function(X), twice.decision_function(X), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="evolution"):
+        ParetoSVC(mode="evolve").fit(X, y, sample_weight=weights)
+
+
+def test_a_front_that_learns_nothing_says_so():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), np.arange(120) % 4 == 0
+    with pytest.warns(UserWarning, match="no better than a constant"):
+        clf = ParetoSVC(gamma=0.1, n_points=10).fit(X, y)
+    assert clf.no_better_than_constant_ and clf.constant_error_ == pytest.approx(0.25, abs=0.02)
+
+
 def test_evolution_repeats_and_stays_below_the_exact_front(banana):
     X, y = banana
     make = lambda **kw: ParetoSVC(gamma=1.0, mode="evolve", generations=80, population_size=40, **kw).fit(X, y)
@@ -196,6 +249,10 @@ def test_pictures(banana, fitted):
     assert len(left.lines) >= 3 and len(right.lines) >= 4
     several = boulevard.plot.FrontDisplay.from_estimators({"one": fitted, "two": evolved})
     assert several.figure_ is several.axes_[0].figure
+    family = boulevard.plot.FamilyDisplay.from_estimator(ParetoSVC(n_points=5, gamma=[0.3, 3.0]).fit(X, y))
+    assert len(family.axes_[0].lines) == 3 and len(family.axes_[1].lines) == 2
+    with pytest.raises(ValueError, match="one width only"):
+        boulevard.plot.FamilyDisplay.from_estimator(fitted)
     blind = ParetoSVC(gamma=1.0, n_points=5, holdout=0).fit(X, y).plot()
     assert len(blind.axes_[1].lines) == 1
     plt.close("all")

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ import pandas as pd  # noqa: E402
 
 import boulevard  # noqa: E402
 import boulevard.ray as br  # noqa: E402
+
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide"
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +119,20 @@ def test_searches_on_rays_joblib_backend(cluster, name, two):
     with joblib.parallel_backend("ray", n_jobs=2):
         there = cross_val_score(estimator, X, target, cv=3, scoring=score)
     assert np.array_equal(there, cross_val_score(estimator, X, target, cv=3, scoring=score))
+
+
+def test_the_page_about_clusters_runs(cluster, table, tmp_path, monkeypatch):
+    page = GUIDE / "cluster.md"
+    if not page.is_file():
+        pytest.skip("the documents are not beside the tests")
+    block = page.read_text(encoding="utf-8").split("```python\n")[2].split("```")[0]
+    X, y = table[0][:600], table[1][:600]
+    (tmp_path / "table").mkdir()
+    pd.DataFrame(X, columns=[f"c{i}" for i in range(10)]).assign(label=y).to_parquet(tmp_path / "table" / "part.parquet")
+    monkeypatch.chdir(tmp_path)
+    space = {"X_refs": blocks(X, (200, 400)), "y_refs": blocks(y, (200, 400))}
+    # Two workers here instead of eight of four cores.
+    assert "count=8, num_cpus=4" in block
+    block = block.replace("count=8, num_cpus=4", "count=2, num_cpus=1").replace('"table/"', repr(str(tmp_path / "table")))
+    exec(compile(block, str(page), "exec"), space)
+    assert space["model"].dual_gap_ < 1e-3

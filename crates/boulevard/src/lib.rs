@@ -50,6 +50,9 @@ pub mod internal {
     pub mod check {
         pub use crate::check::*;
     }
+    pub mod linear {
+        pub use crate::svm::linear::{Place, SideBySide, SparseRows};
+    }
     pub mod parallel {
         pub use crate::parallel::map;
     }

@@ -9,7 +9,7 @@ use boulevard::any::{METHODS, lists};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::multitask_selection::{Keep, MarginPrior, Select};
 use boulevard::solver::linear::{Bias, LinearLoss, Regularizer};
-use boulevard::svm::ClassWeight;
+use boulevard::svm::{CalibrationMethod, ClassWeight};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -174,6 +174,8 @@ pub enum BiasName {
     Gaussian,
     /// Any bias is as good as another (select)
     Flat,
+    /// An intercept where the kernel needs one (pareto)
+    Auto,
     /// None: two objectives (pareto)
     None,
     /// The balance of both classes is a third objective; exact points keep it (pareto)
@@ -237,6 +239,9 @@ pub struct LearnerArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "off")]
     pub calibrate: bool,
+    /// How probabilities of more than two classes are made (svc, nu-svc, linear, pareto) [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub calibration: Option<CalibrationMethod>,
     /// Loss (linear) [default: squared-hinge]
     #[arg(long, value_name = "LOSS")]
     pub loss: Option<LossName>,
@@ -276,7 +281,7 @@ pub struct LearnerArgs {
     /// Its logarithm, from -700 to 0; wins over --rho (select)
     #[arg(long, value_name = "LN_RHO", allow_negative_numbers = true)]
     pub ln_rho: Option<Finite>,
-    /// The bias (select, pareto) [default: gaussian; pareto: none]
+    /// The bias (select, pareto) [default: gaussian; pareto: auto]
     #[arg(long, value_name = "HOW")]
     pub bias: Option<BiasName>,
     /// Variance of a Gaussian bias (select) [default: 1]

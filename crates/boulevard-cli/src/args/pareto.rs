@@ -1,6 +1,6 @@
 //! Flags of fronts.
 
-use boulevard::methods::pareto::{Crossover, Mode, Mutation, Pick, Variant};
+use boulevard::methods::pareto::{Crossover, Mode, Mutation, Pick, Variant, Widths};
 use clap::Args;
 use serde::Serialize;
 
@@ -10,6 +10,9 @@ use super::learner::{Finite, off};
 #[derive(Clone, Debug, Default, Serialize, Args)]
 #[command(next_help_heading = "Parameters of pareto")]
 pub struct ParetoArgs {
+    /// Kernel widths (gamma) whose fronts are compared: `auto` (around the data's own), `kernel` (--gamma only), or numbers separated by commas [default: auto; kernel where --gamma is a number]
+    #[arg(long, value_name = "WIDTHS")]
+    pub widths: Option<Widths>,
     /// How the front is computed [default: hybrid]
     #[arg(long, value_name = "MODE")]
     pub mode: Option<Mode>,

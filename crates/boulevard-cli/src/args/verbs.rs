@@ -130,6 +130,7 @@ pub struct EvaluateArgs {
 Examples:
   boulevard tune flowers.csv -o flowers.model
   boulevard tune flowers.csv --c-grid 0.1,1,10 --gamma-grid 0.01,0.1,1 --folds 10
+  boulevard tune flowers.csv --one-se
   boulevard tune prices.csv --method svr --scale standard")]
 pub struct TuneArgs {
     /// Data file; `-` is standard input
@@ -138,12 +139,21 @@ pub struct TuneArgs {
     /// What to learn
     #[arg(short, long, default_value = "svc")]
     pub method: MethodName,
-    /// Values of C (of nu for nu-svc) [default: 2^-2, 2^0, ..., 2^8; nu: from 0.05 to 0.7]
+    /// Values of C (of nu for nu-svc) [default: 1/8, 1, ..., 512, for regression times the target's spread; nu: from 0.05 to 0.7]
     #[arg(long, value_name = "VALUES", value_delimiter = ',')]
     pub c_grid: Vec<f64>,
-    /// Values of gamma [default: 2^-6, 2^-4, ..., 2^4 times the `scale` rule]
+    /// Values of gamma [default: 1/64, 1/16, ..., 4 times the `scale` rule]
     #[arg(long, value_name = "VALUES", value_delimiter = ',')]
     pub gamma_grid: Vec<f64>,
+    /// Values of epsilon (svr) [default: 0.03 and 0.24 times the target's spread, unless --epsilon is given]
+    #[arg(long, value_name = "VALUES", value_delimiter = ',')]
+    pub epsilon_grid: Vec<f64>,
+    /// Whether points half a step around the best are tried too [default: where no values are given]
+    #[arg(long, value_name = "BOOL")]
+    pub refine: Option<bool>,
+    /// Choose the smoothest machine within one standard error of the best
+    #[arg(long)]
+    pub one_se: bool,
     /// Folds
     #[arg(long, value_name = "K", default_value_t = 5)]
     pub folds: usize,

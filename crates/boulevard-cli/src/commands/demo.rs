@@ -69,6 +69,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome> {
                 json!({
                     "problem": stop.problem, "method": stop.method, "rows": stop.rows, "measure": stop.measure, "error": stop.error,
                     "support_vectors": stop.fitted.support_vectors(), "gap": stop.fitted.report().gap, "seconds": stop.seconds,
+                    "pictures": stop.figures,
                 })
             })
             .collect();

@@ -290,7 +290,7 @@ fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>) -> Resul
                 "method": one.name, "mean": mean(&one.errors), "sd": standard_deviation(&one.errors), "folds": one.errors,
                 "folds_finished": one.folds.len(), "folds_asked": one.asked,
                 "not_converged": one.unconverged, "confusion": counts,
-                "labels": label_confusion(one, data)?.map(|counts| labels::json(&counts)),
+                "labels": label_confusion(one, data)?.map(|counts| labels::json(&counts)), "pictures": page::pictures(one, data)?,
             }))
         })
         .collect();
@@ -298,5 +298,7 @@ fn as_json(judged: &[Judged], tests: &[Comparison], data: &Dataset<'_>) -> Resul
         .iter()
         .map(|c| json!({ "first": judged[c.first].name, "second": judged[c.second].name, "mean": c.test.mean, "t": c.test.t, "degrees": c.test.degrees, "p": c.test.p }))
         .collect();
-    Ok(json!({ "error": loss_name(&data.target), "rows": data.len(), "methods": methods?, "comparisons": tests }))
+    Ok(
+        json!({ "error": loss_name(&data.target), "rows": data.len(), "methods": methods?, "comparisons": tests, "pictures": [page::side_by_side(judged, data)] }),
+    )
 }

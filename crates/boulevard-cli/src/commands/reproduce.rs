@@ -39,7 +39,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
         let (entries, figures) = table(spec, args, data, &watcher)?;
         let stem = spec.name.replace('/', "-") + if args.quick { "-quick" } else { "" };
         let file = |extension: &str| args.out.join(format!("{stem}.{extension}"));
-        let value = as_json(spec, &entries, args.quick);
+        let mut value = as_json(spec, &entries, args.quick);
         files::write(&file("md"), as_markdown(spec, &entries).as_bytes())?;
         files::write(&file("json"), format!("{value:#}\n").as_bytes())?;
         files::write(&file("html"), as_html(spec, &entries, &figures).as_bytes())?;
@@ -51,6 +51,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
             summary(&entries),
             args.out.display()
         ))?;
+        value["pictures"] = json!(drawn(spec, &entries, &figures));
         all.push(value);
         whole.section(&format!("{}: {}", spec.name, spec.title));
         tell(&mut whole, spec, &entries, &figures);
@@ -175,19 +176,24 @@ fn as_json(spec: &Spec, entries: &[Entry], quick: bool) -> Value {
     json!({ "table": spec.name, "title": spec.title, "source": spec.source, "protocol": spec.protocol, "quick": quick, "entries": rows, "summary": summary(entries) })
 }
 
-/// A table with its pictures, on a page.
-fn tell(page: &mut Page, spec: &Spec, entries: &[Entry], figures: &[Picture]) {
+/// Our numbers beside the published ones, then what the table has besides.
+fn drawn(spec: &Spec, entries: &[Entry], figures: &[Picture]) -> Vec<Picture> {
     let counts = entries.iter().any(|entry| entry.counts);
     let several = entries.iter().filter(|entry| entry.counts || !counts).any(|entry| entry.column != entries[0].column);
     let name = |entry: &Entry| if several { format!("{} {}", entry.row, entry.column) } else { entry.row.clone() };
     // Parts reported apart have no bar, unless there is nothing else.
     let shown = entries.iter().filter(|entry| entry.counts || !counts);
     let bars: Vec<(String, f64, Option<f64>)> = shown.map(|entry| (name(entry), entry.ours, entry.published)).collect();
+    let stars = if bars.iter().any(|bar| bar.2.is_some()) { " Stars: the published number." } else { "" };
+    let sentence = format!("Bars: our {}.{stars}", spec.measure);
+    let beside = (!bars.is_empty()).then(|| gallery::published(&bars, spec.measure, &sentence));
+    beside.into_iter().chain(figures.iter().cloned()).collect()
+}
+
+/// A table with its pictures, on a page.
+fn tell(page: &mut Page, spec: &Spec, entries: &[Entry], figures: &[Picture]) {
     page.text(spec.source).classed("lead", &format!("{}.", summary(entries)));
-    if !bars.is_empty() {
-        page.pictures([gallery::published(&bars, spec.measure, &format!("Bars: our {}. Stars: the published number.", spec.measure))]);
-    }
-    page.pictures(figures.iter().cloned()).table(&as_table(entries)).text(&format!("Protocol: {}", spec.protocol));
+    page.pictures(drawn(spec, entries, figures)).table(&as_table(entries)).text(&format!("Protocol: {}", spec.protocol));
 }
 
 fn as_html(spec: &Spec, entries: &[Entry], figures: &[Picture]) -> String {

@@ -57,6 +57,7 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
         value["training_error"] = json!(error);
         value["model"] = json!(args.output);
         value["report"] = json!(args.report);
+        value["pictures"] = json!(fitted.pictures(None, &Context::default())?);
         print_json(&value)?;
     } else {
         let mut text = format!("data: {} ({})\n", args.data.display(), data::in_words(&data));

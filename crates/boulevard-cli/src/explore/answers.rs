@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::fits::Fit;
+use super::request;
 use super::state::Shared;
 use crate::report::html::Page;
 use crate::report::{front, number, story};
@@ -22,9 +23,11 @@ pub fn fit(id: usize, fit: &Fit) -> Result<Value> {
     let mut sentence = String::new();
     if let Some(data) = &fit.data {
         sentence = story::error_sentence(&fit.folds, data);
-        if let Some(judged) = story::judged(&fit.model, &fit.folds, data, &context)? {
+        if let Some(judged) = fit.judged(None)? {
             good = story::goodness(&judged)?;
             hardest = Some(gallery::hardest(&judged));
+        } else if let Some(sets) = gallery::Judged::of_sets(&fit.folds, data)? {
+            good = story::goodness(&sets)?;
         }
         (own, general) = story::learnt(&fit.model, data, &context)?;
     }
@@ -61,7 +64,7 @@ pub fn point(fit: &Fit, place: usize) -> Result<Value> {
         facts.insert(4, ("estimated error".to_owned(), format!("{} ± {}", number::percent(estimate), number::percent(spread))));
     }
     let mut pictures: Vec<Picture> = Vec::new();
-    if let Some(judged) = fit.judged_at(place, &chosen, &context)? {
+    if let Some(judged) = fit.judged(Some(place))? {
         pictures.push(gallery::confusion(&judged)?);
     }
     if let Some(data) = &fit.data {
@@ -73,10 +76,7 @@ pub fn point(fit: &Fit, place: usize) -> Result<Value> {
 
 /// Two points: errors on the same rows, the rows on which they differ, and whether that can be chance.
 pub fn compare(fit: &Fit, a: usize, b: usize) -> Result<Value> {
-    let context = Context::default();
-    let judged = |place: usize| -> Result<gallery::Judged> {
-        fit.judged_at(place, &fit.at(Some(place))?, &context)?.context("points are compared on the rows they were made from")
-    };
+    let judged = |place: usize| fit.judged(Some(place))?.context("points are compared on the rows they were made from");
     let (first, second) = (judged(a)?, judged(b)?);
     let right = |one: &gallery::Judged, i: usize| one.truth[i] == one.said[i];
     let differ: Vec<usize> = (0..first.len()).filter(|&i| first.said[i] != second.said[i]).collect();
@@ -116,19 +116,6 @@ fn sign_test(a: usize, b: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Why one row (counted from 1) is decided so.
-pub fn row(fit: &Fit, row: usize, point: Option<usize>) -> Result<Value> {
-    let data = fit.data.as_ref().context("the model was opened without the table it learnt from: give it with --data")?;
-    ensure!(row >= 1, "rows are counted from 1");
-    let chosen = fit.at(point)?;
-    ensure!(row <= data.len(), "there is no row {row}: the table has {}", data.len());
-    let prepared = chosen.prepare(&data.x.select(&[row - 1]))?;
-    let told = gallery::explain(&chosen, data, row - 1, prepared.as_ref(), &Context::default())?;
-    let values: Vec<(String, String)> =
-        (0..data.x.columns().min(60)).map(|column| (data.feature_name(column), number::general(data.x.get(row - 1, column), 5))).collect();
-    Ok(json!({ "row": row, "truth": told.truth, "said": told.said, "changes": told.changes, "pictures": told.pictures, "values": values }))
-}
-
 /// The report of a model as a page.
 pub fn report(fit: &Fit) -> Result<String> {
     let data = fit.data.as_ref().context("a report needs the table that the model learnt from: give it with --data")?;
@@ -163,9 +150,13 @@ pub fn save(shared: &Shared, fit: &Fit, asked: &Save) -> Result<Value> {
         ensure!(asked.overwrite, "{name} is there already: say that it may be replaced, or choose another name");
     }
     fit.at(asked.point)?.save(&path)?;
-    let command = format!("{} -o {name}", fit.command_at(asked.point));
+    let command = format!("{} -o {}", fit.command_at(asked.point), request::typed(&[name.to_owned()]).trim_start_matches("boulevard "));
     let table = shared.source().map_or_else(|| "DATA".to_owned(), |source| source.name);
-    Ok(json!({ "path": path, "command": command, "predict": format!("boulevard predict {name} {table}") }))
+    let word = |text: &str| request::typed(&[text.to_owned()]).trim_start_matches("boulevard ").to_owned();
+    let predict = format!("boulevard predict {} {}", word(name), word(&table));
+    let python =
+        format!("import boulevard\nmodel = boulevard.load({})\nmodel.predict(X)  # the columns of {table}, in their order", json!(name));
+    Ok(json!({ "path": path, "command": command, "predict": predict, "python": python }))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::source::Source;
 use super::state::lock;
 use crate::model;
-use crate::report::front;
+use crate::report::{front, story};
 
 /// A fitted or opened model.
 pub struct Fit {
@@ -30,11 +30,13 @@ pub struct Fit {
     pub folds: Vec<FoldResult>,
     /// Answers about points that were looked at: asking again costs nothing.
     pub seen: Mutex<HashMap<(usize, &'static str), Arc<Value>>>,
+    /// What was said about rows, by point; `None` is the model itself.
+    judged: Mutex<HashMap<Option<usize>, Option<Arc<Judged>>>>,
 }
 
 impl Fit {
     pub fn trained(model: AnyModel, data: Dataset<'static>, folds: Vec<FoldResult>, method: String, command: String) -> Result<Self> {
-        Ok(Self { title: method, command, model, data: Some(data), folds, seen: Mutex::default() })
+        Ok(Self { title: method, command, model, data: Some(data), folds, seen: Mutex::default(), judged: Mutex::default() })
     }
 
     /// A model from a file, with the table it learnt from where that is given.
@@ -42,7 +44,15 @@ impl Fit {
         let fitted = model::load(path)?;
         let data = table.map(|source| labelled(&fitted, source)).transpose()?;
         let command = format!("boulevard inspect {}", path.display());
-        Ok(Self { title: path.display().to_string(), command, model: fitted, data, folds: Vec::new(), seen: Mutex::default() })
+        Ok(Self {
+            title: path.display().to_string(),
+            command,
+            model: fitted,
+            data,
+            folds: Vec::new(),
+            seen: Mutex::default(),
+            judged: Mutex::default(),
+        })
     }
 
     /// The points of a front; none for other models.
@@ -71,17 +81,33 @@ impl Fit {
         }
     }
 
+    /// What the model, or a point of its front, says about rows; computed once.
+    pub fn judged(&self, point: Option<usize>) -> Result<Option<Arc<Judged>>> {
+        if let Some(known) = lock(&self.judged).get(&point) {
+            return Ok(known.clone());
+        }
+        let context = Context::default();
+        let found = match (point, &self.data) {
+            (_, None) => None,
+            (None, Some(data)) => story::judged(&self.model, &self.folds, data, &context)?,
+            (Some(point), Some(data)) => self.judged_at(point, data, &context)?,
+        };
+        let found = found.map(Arc::new);
+        lock(&self.judged).insert(point, found.clone());
+        Ok(found)
+    }
+
     /// What a point says about rows that it did not learn from; all rows where none were held out.
-    pub fn judged_at(&self, point: usize, chosen: &AnyModel, context: &Context<'_>) -> Result<Option<Judged>> {
-        let (Some(front), Some(data)) = (front::of(&self.model), &self.data) else { return Ok(None) };
-        ensure!(point < front.front.len(), "there is no point {point}");
+    fn judged_at(&self, point: usize, data: &Dataset<'_>, context: &Context<'_>) -> Result<Option<Judged>> {
+        let chosen = self.at(Some(point))?;
+        let Some(front) = front::of(&self.model) else { return Ok(None) };
         let mut learnt = vec![false; data.len()];
         front.rows.iter().filter(|&&row| row < data.len()).for_each(|&row| learnt[row] = true);
         let held: Vec<usize> = (0..data.len()).filter(|&row| !learnt[row]).collect();
         if held.is_empty() {
-            return Ok(Judged::from_model(chosen, data, false, context)?);
+            return Ok(Judged::from_model(&chosen, data, false, context)?);
         }
-        let judged = Judged::from_model(chosen, &data.select(&held), true, context)?;
+        let judged = Judged::from_model(&chosen, &data.select(&held), true, context)?;
         Ok(judged.map(|judged| Judged { rows: judged.rows.iter().map(|&row| held[row]).collect(), ..judged }))
     }
 

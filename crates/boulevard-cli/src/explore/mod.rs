@@ -8,6 +8,7 @@ mod fits;
 mod guard;
 mod pages;
 mod request;
+mod rows;
 mod source;
 mod state;
 mod training;

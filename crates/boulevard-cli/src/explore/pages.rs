@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 use super::answers::{self, Save};
 use super::guard::{self, Guard};
 use super::request::Request;
+use super::rows::Filter;
 use super::state::Shared;
-use super::{source, training};
+use super::{rows, source, training};
 use crate::in_one_line;
 
 const PAGE: &str = include_str!("../../web/src/explore.html");
@@ -50,6 +51,7 @@ pub fn router(shared: Server, guard: Arc<Guard>) -> Router {
         .route("/api/fits/{id}", get(fit))
         .route("/api/fits/{id}/points/{point}", get(point))
         .route("/api/fits/{id}/compare", get(compare))
+        .route("/api/fits/{id}/rows", get(listed))
         .route("/api/fits/{id}/rows/{row}", get(row))
         .route("/api/fits/{id}/report", get(report))
         .route("/api/fits/{id}/save", post(save))
@@ -208,7 +210,11 @@ struct At {
 }
 
 async fn row(State(shared): State<Server>, Path((id, row)): Path<(usize, usize)>, Query(at): Query<At>) -> Result<Json<Value>, Refusal> {
-    Ok(Json(aside(move || answers::row(&*shared.fit(id)?, row, at.point)).await?))
+    Ok(Json(aside(move || rows::explain(&*shared.fit(id)?, row, at.point)).await?))
+}
+
+async fn listed(State(shared): State<Server>, Path(id): Path<usize>, Query(filter): Query<Filter>) -> Result<Json<Value>, Refusal> {
+    Ok(Json(aside(move || rows::list(&*shared.fit(id)?, &filter)).await?))
 }
 
 async fn report(State(shared): State<Server>, Path(id): Path<usize>) -> Result<Response, Refusal> {

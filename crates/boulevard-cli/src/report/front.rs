@@ -49,7 +49,7 @@ fn words(marks: &Marks, picked: usize, i: usize) -> String {
     let all = [
         (Some(picked), "picked"),
         (marks.lowest, "lowest estimate"),
-        (Some(marks.knee), "knee"),
+        (marks.knee, "knee"),
         (marks.one_se, "widest within one s.e."),
         (marks.parting, "errors part"),
     ];

@@ -72,6 +72,15 @@ impl Page {
         self
     }
 
+    /// Something to be unfolded.
+    pub fn folded(&mut self, summary: &str, open: bool, fill: impl FnOnce(&mut Self)) -> &mut Self {
+        let open = if open { " open" } else { "" };
+        self.body.push_str(&format!("<details class=\"fold\"{open}><summary>{}</summary>\n", escape(summary)));
+        fill(self);
+        self.body.push_str("</details>\n");
+        self
+    }
+
     /// Pictures side by side where there is room, each with its sentence.
     pub fn pictures(&mut self, pictures: impl IntoIterator<Item = Picture>) -> &mut Self {
         let mut cards = String::new();

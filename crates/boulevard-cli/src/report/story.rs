@@ -25,6 +25,9 @@ const LEAST_SECONDS: f64 = 10.0;
 /// Columns whose effect is drawn, and columns of the data that are listed.
 const EFFECTS: usize = 4;
 const LISTED: usize = 40;
+/// Rows that are explained, and multiplications (times a few dozen) that this may take.
+const EXPLAINED: usize = 6;
+const WORTH: usize = 50_000_000;
 /// Training rows times support vectors up to which decisions about all of them are worth their time.
 const CHEAP: usize = 1 << 31;
 
@@ -72,38 +75,47 @@ pub fn goodness(judged: &Judged) -> Result<Vec<Picture>> {
     Ok(pictures)
 }
 
-/// Pictures of any kind of target besides classes.
-fn others(fitted: &AnyModel, folds: &[FoldResult], data: &Dataset<'_>, context: &Context<'_>, page: &mut Page) -> Result<()> {
-    let rows: Vec<usize> = folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
+/// Rows that are hard: their picture, and their places in the table, the hardest first.
+type Hard = Option<(Picture, Vec<usize>)>;
+
+/// Pictures of any kind of target besides classes, and the rows that are hardest.
+fn others(fitted: &AnyModel, folds: &[FoldResult], data: &Dataset<'_>, context: &Context<'_>, page: &mut Page) -> Result<Hard> {
+    let mut rows: Vec<usize> = folds.iter().flat_map(|fold| fold.test.iter().copied()).collect();
+    let held_out = !rows.is_empty();
     match &data.target {
         Target::Real(truth) => {
-            let from_folds: Vec<f64> =
+            let mut said: Vec<f64> =
                 folds.iter().flat_map(|fold| if let Target::Real(said) = &fold.predictions { said.clone() } else { Vec::new() }).collect();
-            if !rows.is_empty() && from_folds.len() == rows.len() {
-                let truth: Vec<f64> = rows.iter().map(|&row| truth[row]).collect();
-                page.pictures([gallery::agreement(&truth, &from_folds, true)?]);
-            } else if let Target::Real(said) = predict(fitted, data, context)? {
-                page.pictures([gallery::agreement(truth, &said, false)?]);
+            if !held_out {
+                let Target::Real(own) = predict(fitted, data, context)? else { return Ok(None) };
+                (rows, said) = ((0..own.len()).collect(), own);
             }
+            if said.len() != rows.len() {
+                return Ok(None);
+            }
+            let truth: Vec<f64> = rows.iter().map(|&row| truth[row]).collect();
+            page.pictures([gallery::agreement(&truth, &said, held_out)?]);
+            let (picture, places) = gallery::farthest(&truth, &said, &rows, held_out);
+            Ok(Some((picture, places.into_iter().map(|place| rows[place]).collect())))
         }
         Target::Labels(truth) => {
             let mut said = Vec::new();
             for fold in folds {
-                let Target::Labels(predicted) = &fold.predictions else { return Ok(()) };
+                let Target::Labels(predicted) = &fold.predictions else { return Ok(None) };
                 (0..predicted.len()).for_each(|row| said.extend_from_slice(predicted.row(row)));
             }
-            let (counts, which) = if rows.is_empty() {
-                let Target::Labels(said) = predict(fitted, data, context)? else { return Ok(()) };
-                (LabelConfusion::new(truth, &said, data.weights.as_deref())?, "the training rows")
-            } else {
+            let (counts, which) = if held_out {
                 let said = boulevard::data::LabelMatrix::new(said, truth.names().to_vec())?;
                 (LabelConfusion::new(&truth.select(&rows), &said, None)?, "rows that were not learnt from")
+            } else {
+                let Target::Labels(said) = predict(fitted, data, context)? else { return Ok(None) };
+                (LabelConfusion::new(truth, &said, data.weights.as_deref())?, "the training rows")
             };
             page.text(&labels::summary(&counts)).table(&labels::table(&counts)).pictures([gallery::label_bars(&counts, which)]);
+            Ok(None)
         }
-        _ => {}
+        _ => Ok(None),
     }
-    Ok(())
 }
 
 /// What a model learnt, drawn: its own pictures, where it decides what, and what columns do.
@@ -138,30 +150,50 @@ pub fn tell(
     }
     if let Some(judged) = &judged {
         page.pictures(goodness(judged)?);
+    } else if let Some(sets) = Judged::of_sets(folds, data)? {
+        page.text("Decisions are about sets of rows; so are these numbers.").pictures(goodness(&sets)?);
     }
-    others(fitted, folds, data, context, page)?;
+    let mut hard = others(fitted, folds, data, context, page)?;
     let (own, general) = learnt(fitted, data, context)?;
     if !own.is_empty() || !general.is_empty() {
         page.section("What it learnt").pictures(own).pictures(general);
     }
-    if let Some(judged) = judged.filter(|judged| !judged.is_empty() && data.tasks.is_none()) {
-        rows(page, fitted, &judged, data, context)?;
+    if let Some(judged) = judged.filter(|judged| !judged.is_empty()) {
+        let places = gallery::hardest_rows(&judged, EXPLAINED);
+        hard = Some((gallery::hardest(&judged), places.into_iter().map(|place| judged.rows[place]).collect()));
+    }
+    if let Some((picture, rows)) = hard {
+        page.section("Rows to look at").pictures([picture]);
+        explained(page, fitted, &rows, data, context)?;
     }
     page.section("How it was made").facts(&fitted.facts()).lines(command);
     summary(page, data);
     Ok(())
 }
 
-/// The hardest rows, and why the hardest of all is decided so.
-fn rows(page: &mut Page, fitted: &AnyModel, judged: &Judged, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
-    page.section("Rows to look at").pictures([gallery::hardest(judged)]);
-    let Some(&place) = gallery::hardest_rows(judged, 1).first() else { return Ok(()) };
-    let row = judged.rows[place];
-    let prepared = fitted.prepare(&data.x.select(&[row]))?;
-    let told = gallery::explain(fitted, data, row, prepared.as_ref(), context)?;
-    let truth = told.truth.as_ref().map_or(String::new(), |truth| format!(" and is {truth}"));
-    page.text(&format!("Why row {} is decided so: the model of all rows says {}{truth}.", row + 1, told.said));
-    page.pictures(told.pictures).list(&told.changes);
+/// Why rows are decided so, one under the other to be unfolded. Of several tasks each has its own answer: nothing is told then.
+fn explained(page: &mut Page, fitted: &AnyModel, rows: &[usize], data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
+    if data.tasks.is_some() || rows.is_empty() {
+        return Ok(());
+    }
+    let width = data.x.columns();
+    let each = width.saturating_mul(width).saturating_mul(fitted.support_vectors().max(1)).max(1);
+    page.text(
+        "Why the model of all rows decides about them as it does: what pulled, which support vectors are near, what would have to change.",
+    );
+    for (place, &row) in rows.iter().take((WORTH / each).clamp(1, EXPLAINED)).enumerate() {
+        let prepared = fitted.prepare(&data.x.select(&[row]))?;
+        let told = gallery::explain(fitted, data, row, prepared.as_ref(), context)?;
+        let truth = told.truth.as_ref().map_or(String::new(), |truth| format!(", is {truth}"));
+        let changes = if told.changes.is_empty() && matches!(data.target, Target::Classes(_)) {
+            vec!["No change of a single column within what the table holds leads to another answer.".to_owned()]
+        } else {
+            told.changes
+        };
+        page.folded(&format!("Row {}: said {}{truth}", row + 1, told.said), place == 0, |page| {
+            page.list(&changes).pictures(told.pictures);
+        });
+    }
     Ok(())
 }
 

@@ -137,7 +137,9 @@ fn every_method_trains_and_predicts() {
     golden("inspect-one-class", &place.ok("inspect m"));
     golden("evaluate-prices", &place.ok("evaluate prices.csv --method svr --c 10 --folds 4 --scale minmax --tolerance 1e-7"));
     assert!(place.ok("tune prices.csv --method svr --folds 3 --scale standard").contains("best: --c"));
-    assert!(place.ok("tune prices.csv --method svr --folds 3").contains("best: --c"));
+    let tuned = place.ok("tune prices.csv --method svr --folds 3");
+    assert!(tuned.contains("best: --c") && tuned.contains("--epsilon") && tuned.contains("points were added around the best"), "{tuned}");
+    assert!(place.ok("tune flowers.csv --folds 3 --one-se").contains("within one standard error"));
     assert!(place.ok("tune flowers.csv --method nu-svc --folds 3").contains("best: --nu"));
 }
 
@@ -155,6 +157,13 @@ fn json_is_json() {
     ] {
         let value: serde_json::Value = serde_json::from_str(&place.ok(words)).unwrap_or_else(|error| panic!("{words}: {error}"));
         assert!(value.is_object(), "{words}");
+        // The pictures of reports are described here too.
+        let pictures = if words.starts_with("demo") { &value["stops"][0]["pictures"] } else { &value["pictures"] };
+        if !words.starts_with("check") && !words.starts_with("predict") {
+            let first = &pictures[0];
+            assert!(first["sentence"].as_str().is_some_and(|text| text.ends_with('.')), "{words}: {first}");
+            assert!(first["x"]["label"].is_string() && first["layers"][0]["columns"].is_object(), "{words}: {first}");
+        }
     }
 }
 
@@ -335,13 +344,16 @@ fn fronts_are_trained_shown_and_used() {
     let place = Place::with_data();
     let front = "--method pareto --n-points 12 --gamma 0.5 --scale standard";
     let out = place.ok(&format!("train flowers.csv {front} --calibrate -o m --report front.html"));
-    assert!(out.contains("exact front of 12 classifiers") && out.contains("picked") && out.contains("knee"), "{out}");
+    assert!(out.contains("exact front of 12 classifiers") && out.contains("picked") && out.contains("this kernel needs none"), "{out}");
     let page = place.read("front.html");
     for id in ["front", "errors", "confusion", "roc", "precision-recall", "calibration", "map", "hardest", "pulls", "nearest"] {
         assert!(page.contains(&format!("\"id\":\"{id}\"")), "{id}");
     }
     self_contained(&page);
     assert!(place.ok("inspect m").contains("hold-out"));
+    let family = place.ok("train flowers.csv --method pareto --n-points 6 --widths 0.1,1 -o w --report widths.html");
+    assert!(family.contains("of 2 compared by their lowest estimated error"), "{family}");
+    assert!(place.read("widths.html").contains("\"id\":\"widths\""));
     let value: serde_json::Value = serde_json::from_str(&place.run("inspect m --json").out).unwrap();
     assert_eq!(value["front"]["points"].as_array().unwrap().len(), 12);
     assert!(value["front"]["points"][3]["gap"].as_f64().unwrap() < 1e-4);

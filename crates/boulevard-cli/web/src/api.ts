@@ -82,6 +82,21 @@ export interface Comparison {
   rows: { row: number; is: string; a: string; b: string }[];
 }
 
+export interface Listed {
+  total: number;
+  heldOut: boolean;
+  classes: string[];
+  columns: string[];
+  rows: { row: number; is: string; said: string; margin: number | null; values: string[] }[];
+}
+
+export interface Saved {
+  path: string;
+  command: string;
+  predict: string;
+  python: string;
+}
+
 export interface Explained {
   row: number;
   truth: string | null;

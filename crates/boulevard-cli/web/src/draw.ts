@@ -13,6 +13,8 @@ export interface View {
   y?: [number, number];
   /** The chosen key. */
   key?: number | undefined;
+  /** The row that carries the mark that can be dragged. */
+  mark?: Row | undefined;
   themed: Element;
 }
 
@@ -23,6 +25,7 @@ export interface Spot {
   title: string;
   key: number | null;
   row: number | null;
+  cell: boolean;
 }
 
 /** What is told about a row. */
@@ -46,7 +49,7 @@ export function spotsOf(picture: Picture): Spot[] {
     if (["ground", "area", "rule", "rug"].includes(layer.mark)) continue;
     for (const row of rowsOf(layer)) {
       if (row["x"] === null || row["y"] === null || row["x"] === undefined || row["y"] === undefined) continue;
-      spots.push({ x: row["x"]!, y: row["y"]!, title: told(picture, layer, row), key: (row["key"] as number | undefined) ?? null, row: (row["row"] as number | undefined) ?? null });
+      spots.push({ x: row["x"]!, y: row["y"]!, title: told(picture, layer, row), key: (row["key"] as number | undefined) ?? null, row: (row["row"] as number | undefined) ?? null, cell: layer.mark === "cells" });
     }
   }
   return spots;
@@ -78,7 +81,9 @@ export function ends(picture: Picture, which: "x" | "y"): [number, number] {
         if (typeof value === "number" && (axis.scale !== "log" || value > 0)) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (low > high) return [0, 1];
   const bars = picture.layers.some((layer) => layer.mark === "bars");
-  if (bars || (axis.unit === "%" && axis.scale === "linear")) low = Math.min(0, low);
+  // Shares begin at zero, unless all of them lie so high that nothing could be told apart.
+  const high0 = low > 0.7 * high && !bars;
+  if (bars || (axis.unit === "%" && axis.scale === "linear" && !high0)) low = Math.min(0, low);
   if (bars) high = Math.max(0, high);
   if (axis.scale === "log") return low === high ? [low / 2, high * 2] : [low / (high / low) ** 0.02, high * (high / low) ** 0.02];
   const pad = low === high ? Math.abs(low) || 1 : 0.03 * (high - low);
@@ -95,6 +100,14 @@ export function logTicks([low, high]: [number, number], most: number): number[] 
     if (power % skip === 0) for (const step of steps) all.push(step * 10 ** power);
   const inside = all.filter((value) => value >= low * 0.9999 && value <= high * 1.0001).map((value) => Number(value.toPrecision(6)));
   return inside.length ? inside : [low, high].map((value) => Number(value.toPrecision(2)));
+}
+
+/** Ticks of an axis: of whole numbers (rounds, rules, samples) whole ones only. */
+export function ticksOf(picture: Picture, which: "x" | "y", domain: [number, number], most: number): number[] | number {
+  if (picture[which].scale === "log") return logTicks(domain, most);
+  const whole = picture.layers.every((layer) => [which, `${which}1`, `${which}2`].every((name) => (layer.columns[name] ?? []).every((value) => value === null || Number.isInteger(value))));
+  const [low, high] = [Math.ceil(domain[0]), Math.floor(domain[1])];
+  return whole && high - low < most ? Array.from({ length: Math.max(0, high - low + 1) }, (_, i) => low + i) : most;
 }
 
 function numeric(axis: Axis): boolean {
@@ -127,7 +140,7 @@ function marksOf(picture: Picture, layer: Layer, view: View): Plot.Markish[] {
       const small = rows.length > 300 ? 2.6 : 3.4;
       const special = layer.role === "chosen" || layer.role === "baseline";
       const marks: Plot.Markish[] = [
-        Plot.dot(rows, { x: "x", y: "y", fill: stroke, fillOpacity: special ? 1 : 0.85, stroke: (row: Row) => (row["ring"] === 1 ? "var(--ink)" : "none"), strokeWidth: 1.2, symbol: symbol(layer.role), r: special ? 6 : small, clip: true }),
+        Plot.dot(rows, { x: "x", y: "y", fill: stroke, fillOpacity: special ? 1 : 0.85, stroke: (row: Row) => (row["ring"] === 1 ? "var(--ink)" : "none"), strokeWidth: 1.2, symbol: symbol(layer.role), r: special ? 6 : small, clip: !special || view.x !== undefined }),
       ];
       const wrong = rows.filter((row) => row["wrong"] === 1);
       if (wrong.length) marks.push(Plot.dot(wrong, { x: "x", y: "y", symbol: "times", stroke: "var(--ink)", strokeWidth: 1.3, r: 3.4, clip: true }));
@@ -138,7 +151,8 @@ function marksOf(picture: Picture, layer: Layer, view: View): Plot.Markish[] {
     case "bars": {
       // Marks on top of bars must be seen.
       const fillOpacity = picture.layers.some((other) => other.mark === "points") ? 0.45 : 1;
-      if (horizontal) return [Plot.barX(rows, { x: "x", y: "y", fill: stroke, fillOpacity, insetTop: 2, insetBottom: 2 }), Plot.ruleX([0], { stroke: "var(--soft)" })];
+      const whiskers = layer.columns["x1"] === undefined ? [] : [Plot.ruleY(rows, { y: "y", x1: "x1", x2: "x2", stroke: "var(--ink)", strokeWidth: 2 }), Plot.tickX(rows, { x: "x1", y: "y", stroke: "var(--ink)", strokeWidth: 2, inset: 8 }), Plot.tickX(rows, { x: "x2", y: "y", stroke: "var(--ink)", strokeWidth: 2, inset: 8 })];
+      if (horizontal) return [Plot.barX(rows, { x: "x", y: "y", fill: stroke, fillOpacity: whiskers.length ? 0.6 : fillOpacity, insetTop: 2, insetBottom: 2 }), ...whiskers, Plot.ruleX([0], { stroke: "var(--soft)" })];
       return [Plot.barY(rows, { x: "x", y: "y", fill: stroke, insetLeft: 2, insetRight: 2 }), Plot.ruleY([0], { stroke: "var(--soft)" })];
     }
     case "cells":
@@ -221,18 +235,19 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
   const marginBottom = 46 + xNameRoom;
   const marginTop = 26;
   const cells = picture.layers.some((layer) => layer.mark === "cells");
-  const row = cells ? 34 : 26;
-  const height = ordinalY ? marginTop + marginBottom + Math.max(2, names.length) * row : picture.square ? Math.min(inner, 460) + marginTop + marginBottom : Math.round(Math.min(400, Math.max(250, 0.56 * wide)));
+  // A few cells are large enough to be seen as a table, many are as low as a line of text.
+  const row = cells ? Math.max(34, Math.min(62, Math.round(190 / Math.max(1, names.length)))) : 26;
+  const height = ordinalY ? marginTop + marginBottom + Math.max(2, names.length) * row : picture.square ? Math.min(inner, 400) + marginTop + marginBottom : Math.round(Math.min(400, Math.max(250, 0.56 * wide)));
   const ticksX = Math.max(2, Math.floor(inner / (picture.x.unit ? 74 : 66)));
   const scale = (axis: Axis, domain: [number, number] | undefined) =>
     domain ? { type: axis.scale as "linear" | "log", domain, label: null } : { type: "band" as const, domain: axis.categories ?? [], label: null, padding: cells ? 0 : 0.12 };
   const format = (axis: Axis) => (value: number | string) => (typeof value === "number" ? tick(value, axis.unit) : value);
   const axes: Plot.Markish[] = [
-    Plot.axisX({ anchor: "bottom", label: null, color: "var(--soft)", fontSize: 12, tickFormat: upright ? (value: string) => clipped(value, 100) : format(picture.x), ...(upright ? { tickRotate: -90 } : {}), ...(xDomain ? { ticks: picture.x.scale === "log" ? logTicks(xDomain, ticksX) : ticksX } : {}) } as Plot.AxisXOptions),
-    Plot.axisY({ anchor: "left", label: null, color: "var(--soft)", fontSize: 12, tickFormat: ordinalY ? (value: string) => clipped(value, nameRoom) : format(picture.y), ...(yDomain ? { ticks: picture.y.scale === "log" ? logTicks(yDomain, 6) : 6 } : {}), ...(ordinalY ? { tickSize: 0 } : {}) } as Plot.AxisYOptions),
+    Plot.axisX({ anchor: "bottom", label: null, color: "var(--soft)", fontSize: 12, tickFormat: upright ? (value: string) => clipped(value, 100) : format(picture.x), ...(upright ? { tickRotate: -90 } : {}), ...(xDomain ? { ticks: ticksOf(picture, "x", xDomain, ticksX) } : {}) } as Plot.AxisXOptions),
+    Plot.axisY({ anchor: "left", label: null, color: "var(--soft)", fontSize: 12, tickFormat: ordinalY ? (value: string) => clipped(value, nameRoom) : format(picture.y), ...(yDomain ? { ticks: ticksOf(picture, "y", yDomain, 6) } : {}), ...(ordinalY ? { tickSize: 0 } : {}) } as Plot.AxisYOptions),
   ];
-  if (xDomain) axes.unshift(Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: picture.x.scale === "log" ? logTicks(xDomain, ticksX) : ticksX } as Plot.GridXOptions));
-  if (yDomain) axes.unshift(Plot.gridY({ stroke: "var(--line)", strokeOpacity: 1, ticks: picture.y.scale === "log" ? logTicks(yDomain, 6) : 6 } as Plot.GridYOptions));
+  if (xDomain) axes.unshift(Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: ticksOf(picture, "x", xDomain, ticksX) } as Plot.GridXOptions));
+  if (yDomain) axes.unshift(Plot.gridY({ stroke: "var(--line)", strokeOpacity: 1, ticks: ticksOf(picture, "y", yDomain, 6) } as Plot.GridYOptions));
   const grounds = picture.layers.filter((layer) => layer.mark === "ground");
   const others = picture.layers.filter((layer) => layer.mark !== "ground");
   const chosenLine = view.key === undefined ? [] : others.flatMap((layer) => (layer.mark === "line" ? rowsOf(layer).filter((r) => r["key"] === view.key) : []));
@@ -253,6 +268,7 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
       ...axes,
       ...others.flatMap((layer) => marksOf(picture, layer, view)),
       ...(chosenLine.length ? [Plot.dot(chosenLine, { x: "x", y: "y", r: 5, fill: "var(--chosen)", stroke: "var(--card)" })] : []),
+      ...(view.mark ? [Plot.dot([view.mark], { x: "x", y: "y", r: 8, fill: "var(--chosen)", stroke: "var(--card)", strokeWidth: 2, className: "grip" } as Plot.DotOptions)] : []),
       Plot.text([axisLabel(picture.y.label, ordinalY ? undefined : picture.y.unit)], { frameAnchor: "top-left", dx: -marginLeft + 2, dy: -marginTop + 4, textAnchor: "start", lineAnchor: "top", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`↑ ${label}`, wide - 8) } as Plot.TextOptions),
       Plot.text([axisLabel(picture.x.label, picture.x.unit)], { frameAnchor: "bottom-right", dy: marginBottom - 6, dx: marginRight - 4, textAnchor: "end", lineAnchor: "bottom", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`${label} →`, wide - 8) } as Plot.TextOptions),
       Plot.tip(spots, pointer({ x: "x", y: "y", title: "title", fill: "var(--card)", stroke: "var(--line)", fontSize: 12, maxRadius: narrow ? 30 : 40, lineWidth: 24 } as Plot.TipOptions)),

@@ -1,8 +1,11 @@
 // The page: data, method and parameters on the left, pictures in the middle, the chosen model on the right.
 
-import { ask, Refused, send, tell, type Comparison, type Explained, type Fit, type News, type Point, type Source, type State } from "./api.ts";
+import { ask, Refused, send, tell, type Comparison, type Explained, type Fit, type News, type Point, type Saved, type Source, type State } from "./api.ts";
 import { PictureFigure } from "./figure.ts";
 import { commandOf, flagFields, read, roleFields } from "./form.ts";
+import { listenToKeys } from "./keys.ts";
+import { RowList } from "./rows.ts";
+import { linkThreshold } from "./threshold.ts";
 import type { Picture } from "./types.ts";
 import { seconds, short } from "./words.ts";
 
@@ -20,6 +23,7 @@ let pinned: number | null = null;
 let choosable: PictureFigure[] = [];
 let curve: [number, number][] = [];
 let liveStart = 0;
+const rowList = new RowList(by("rows"), explainRow, attempt);
 
 function complain(error: unknown): void {
   const message = by("message");
@@ -44,10 +48,16 @@ function showFacts(list: HTMLElement, facts: [string, string][]): void {
   );
 }
 
+/** A cell of the confusion matrix shows its rows. */
+function onCell(said: string, is: string): void {
+  rowList.refine({ is, said, wrong: false });
+  by("rows").scrollIntoView({ block: "nearest" });
+}
+
 function figures(box: HTMLElement, pictures: Picture[], options: { onPick?: (key: number) => void; key?: number | undefined } = {}): PictureFigure[] {
   const made = pictures.map((picture) => {
     const pick = picture.select === undefined ? undefined : options.onPick;
-    return new PictureFigure(picture, { ...(pick ? { onPick: pick } : {}), key: pick ? options.key : undefined, onRow: explainRow });
+    return new PictureFigure(picture, { ...(pick ? { onPick: pick } : {}), key: pick ? options.key : undefined, onRow: explainRow, onCell });
   });
   box.replaceChildren(...made.map((figure) => figure.node));
   return made;
@@ -142,17 +152,21 @@ async function showFit(id: number): Promise<void> {
   by("point-pictures").replaceChildren();
   by("comparison").replaceChildren();
   by("saved").textContent = "";
+  by("python").hidden = true;
   by("row").hidden = true;
+  // Without the table it learnt from a model has no report, and no rows to explain.
+  by("why").hidden = by("report").hidden = shown.rows === null;
   by("comparing").hidden = shown.points < 2;
   by<HTMLAnchorElement>("report").href = `/api/fits/${id}/report`;
   by("command").textContent = shown.command;
   if (shown.notes.length) complain(new Refused(shown.notes.join(" ")));
   choosable = figures(by("own"), shown.own, { onPick: (key) => pick(key), key: shown.picked ?? undefined }).filter((figure) => figure.picture.select === "pick");
   figures(by("map"), shown.general.slice(0, 1));
-  figures(by("good"), [...shown.good, ...(shown.hardest ? [shown.hardest] : [])]);
+  linkThreshold(figures(by("good"), [...shown.good, ...(shown.hardest ? [shown.hardest] : [])]), by("good"));
   figures(by("general"), shown.general.slice(1));
   remember();
   if (shown.points > 0 && shown.picked !== null) await showPoint(shown.picked, false);
+  else await rowList.show(id, null);
 }
 
 /** A key was chosen in a picture: a point of the front, or a value of a flag. */
@@ -184,6 +198,7 @@ async function showPoint(place: number, asked: boolean): Promise<void> {
   if (asked) by("command").textContent = found.command;
   if (pinned !== null && pinned !== place) await showComparison(pinned, place);
   remember();
+  await rowList.show(fit.id, asked ? place : null);
 }
 
 async function showComparison(a: number, b: number): Promise<void> {
@@ -201,7 +216,10 @@ async function showComparison(a: number, b: number): Promise<void> {
     const list = document.createElement("ul");
     for (const one of found.rows) {
       const item = document.createElement("li");
-      item.textContent = `row ${one.row}: is ${one.is}, point ${a} says ${one.a}, point ${b} says ${one.b}`;
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: `row ${one.row}` });
+      button.addEventListener("click", () => explainRow(one.row));
+      item.textContent = `: is ${one.is}, point ${a} says ${one.a}, point ${b} says ${one.b}`;
+      item.prepend(button);
       list.append(item);
     }
     details.append(summary, list);
@@ -300,10 +318,13 @@ function listen(): void {
     if (!fit) return;
     by("saved").textContent = "";
     const asked = { name: by<HTMLInputElement>("save-name").value, point, overwrite: by<HTMLInputElement>("overwrite").checked };
-    const told = await tell<{ path: string; command: string; predict: string }>(`/api/fits/${fit.id}/save`, asked);
+    const told = await tell<Saved>(`/api/fits/${fit.id}/save`, asked);
     by("saved").textContent = `Saved to ${told.path}. Use it: ${told.predict}`;
     by("command").textContent = told.command;
+    by("python").textContent = told.python;
+    by("python").hidden = false;
   }));
+  listenToKeys(by<HTMLDialogElement>("help"), by("keys"));
 }
 
 listen();

@@ -4,7 +4,7 @@ import { barList, isBarList } from "./bars.ts";
 import { csvOf, tableOf } from "./csv.ts";
 import { draw, ends, spotsOf, type Spot } from "./draw.ts";
 import { color, dash, symbol } from "./palette.ts";
-import type { Picture } from "./types.ts";
+import type { Picture, Row } from "./types.ts";
 import { axisLabel, short } from "./words.ts";
 
 export interface FigureOptions {
@@ -12,6 +12,8 @@ export interface FigureOptions {
   onPick?: (key: number) => void;
   /** Called with the number of a row (from 1) that was clicked. */
   onRow?: (row: number) => void;
+  /** Called with the names of a cell that was clicked. */
+  onCell?: (x: string, y: string) => void;
   key?: number | undefined;
   /** Whether heading and sentence are there already. */
   bare?: boolean;
@@ -26,6 +28,18 @@ interface Frame {
   height: number;
   xDomain?: [number, number];
   yDomain?: [number, number];
+}
+
+interface Place {
+  x: number;
+  y: number;
+}
+
+/** A mark on a curve: where it is, where it can be, and who is told when it is moved. */
+export interface Mark {
+  row: Row;
+  rows: Row[];
+  onMove: (row: Row) => void;
 }
 
 const MOST_TABLE_ROWS = 500;
@@ -114,7 +128,7 @@ export class PictureFigure {
   private readonly reset: HTMLButtonElement;
 
   constructor(
-    readonly picture: Picture,
+    public picture: Picture,
     private readonly options: FigureOptions = {},
     host?: HTMLElement,
   ) {
@@ -161,10 +175,13 @@ export class PictureFigure {
       return;
     }
     this.makeReachable();
-    if (zooms) this.makeZoomable();
+    this.makeDraggable(zooms);
     this.stage.addEventListener("click", (event) => this.clicked(event));
     new ResizeObserver(() => this.redraw()).observe(this.stage);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(true));
+    // A figure that left the page is forgotten with the next change of colors.
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const colors = () => (this.node.isConnected ? this.redraw(true) : scheme.removeEventListener("change", colors));
+    scheme.addEventListener("change", colors);
   }
 
   /** Marks another key as chosen. */
@@ -182,7 +199,7 @@ export class PictureFigure {
     const width = Math.floor(this.stage.clientWidth);
     if (width < 40 || (!force && width === this.width)) return;
     this.width = width;
-    const svg = draw(this.picture, { width, key: this.options.key, themed: this.node, ...this.view });
+    const svg = draw(this.picture, { width, key: this.options.key, mark: this.mark?.row, themed: this.node, ...this.view });
     svg.addEventListener("input", () => (this.hovered = (svg as unknown as { value: Spot | null }).value));
     this.stage.replaceChildren(svg);
   }
@@ -206,48 +223,104 @@ export class PictureFigure {
     this.show({ x: part("x"), y: part("y") });
   }
 
-  /** Dragging over the drawing zooms to what was marked. */
-  private makeZoomable(): void {
-    let from: { x: number; y: number } | null = null;
+  /** Dragging over the drawing zooms to what was marked; dragging the mark on a curve moves it. */
+  private makeDraggable(zooms: boolean): void {
     const box = element("div", "marked");
     const at = (event: PointerEvent) => {
       const frame = this.stage.getBoundingClientRect();
       return { x: event.clientX - frame.left, y: event.clientY - frame.top };
     };
-    this.stage.addEventListener("pointerdown", (event) => {
-      if (event.button === 0 && event.pointerType === "mouse") from = at(event);
-    });
-    this.stage.addEventListener("pointermove", (event) => {
-      if (!from) return;
-      const to = at(event);
-      if (Math.abs(to.x - from.x) < 6 && Math.abs(to.y - from.y) < 6) return;
-      Object.assign(box.style, { left: `${Math.min(from.x, to.x)}px`, top: `${Math.min(from.y, to.y)}px`, width: `${Math.abs(to.x - from.x)}px`, height: `${Math.abs(to.y - from.y)}px` });
-      if (!box.isConnected) this.stage.append(box);
-    });
-    window.addEventListener("pointerup", (event) => {
-      if (!from) return;
-      const [start, to, marked] = [from, at(event), box.isConnected];
-      from = null;
-      box.remove();
-      const frame = this.drawing?.frame;
-      if (!marked || !frame?.xDomain || !frame.yDomain) return;
-      this.dragged = true;
-      setTimeout(() => (this.dragged = false), 0);
-      const value = (share: number, [low, high]: [number, number], log: boolean) => (log ? low * (high / low) ** share : low + share * (high - low));
-      const [wide, tall] = [frame.wide - frame.marginLeft - frame.marginRight, frame.height - frame.marginTop - frame.marginBottom];
-      const across = [start.x, to.x].sort((a, b) => a - b).map((x) => Math.min(1, Math.max(0, (x - frame.marginLeft) / wide)));
-      const up = [start.y, to.y].sort((a, b) => b - a).map((y) => Math.min(1, Math.max(0, 1 - (y - frame.marginTop) / tall)));
-      if (across[1]! - across[0]! < 0.02 || up[1]! - up[0]! < 0.02) return;
-      const [xLog, yLog] = [this.picture.x.scale === "log", this.picture.y.scale === "log"];
-      this.show({ x: [value(across[0]!, frame.xDomain, xLog), value(across[1]!, frame.xDomain, xLog)], y: [value(up[0]!, frame.yDomain, yLog), value(up[1]!, frame.yDomain, yLog)] });
-    });
-    this.stage.addEventListener("dblclick", () => this.show({}));
+    // On the way down: the drawing keeps presses for itself where it shows a tip.
+    this.stage.addEventListener("pointerdown", (down) => {
+      const [start, frame] = [at(down), this.drawing?.frame];
+      const mark = frame && this.markPlace(frame);
+      const moves = mark !== undefined && Math.hypot(mark.x - start.x, mark.y - start.y) < 16;
+      if (down.button !== 0 || !frame || !(moves || (zooms && down.pointerType === "mouse"))) return;
+      if (moves) down.preventDefault();
+      const move = (event: PointerEvent) => {
+        const to = at(event);
+        if (moves) {
+          this.dragged = true;
+          this.moveMark(frame, to);
+          return;
+        }
+        if (Math.abs(to.x - start.x) < 6 && Math.abs(to.y - start.y) < 6) return;
+        Object.assign(box.style, { left: `${Math.min(start.x, to.x)}px`, top: `${Math.min(start.y, to.y)}px`, width: `${Math.abs(to.x - start.x)}px`, height: `${Math.abs(to.y - start.y)}px` });
+        if (!box.isConnected) this.stage.append(box);
+      };
+      const listening = new AbortController();
+      const listen = { capture: true, signal: listening.signal };
+      window.addEventListener("pointermove", move, listen);
+      window.addEventListener("pointercancel", () => (listening.abort(), box.remove()), listen);
+      window.addEventListener("pointerup", (event) => {
+        listening.abort();
+        const marked = box.isConnected;
+        box.remove();
+        setTimeout(() => (this.dragged = false), 0);
+        if (!marked) return;
+        this.dragged = true;
+        this.zoomTo(frame, start, at(event));
+      }, listen);
+    }, { capture: true });
+    if (zooms) this.stage.addEventListener("dblclick", () => this.show({}));
   }
   private dragged = false;
+
+  /** Zooms to what lies between two places of the drawing. */
+  private zoomTo(frame: Frame, start: Place, to: Place): void {
+    if (!frame.xDomain || !frame.yDomain) return;
+    const value = (share: number, [low, high]: [number, number], log: boolean) => (log ? low * (high / low) ** share : low + share * (high - low));
+    const [wide, tall] = [frame.wide - frame.marginLeft - frame.marginRight, frame.height - frame.marginTop - frame.marginBottom];
+    const across = [start.x, to.x].sort((a, b) => a - b).map((x) => Math.min(1, Math.max(0, (x - frame.marginLeft) / wide)));
+    const up = [start.y, to.y].sort((a, b) => b - a).map((y) => Math.min(1, Math.max(0, 1 - (y - frame.marginTop) / tall)));
+    if (across[1]! - across[0]! < 0.02 || up[1]! - up[0]! < 0.02) return;
+    const [xLog, yLog] = [this.picture.x.scale === "log", this.picture.y.scale === "log"];
+    this.show({ x: [value(across[0]!, frame.xDomain, xLog), value(across[1]!, frame.xDomain, xLog)], y: [value(up[0]!, frame.yDomain, yLog), value(up[1]!, frame.yDomain, yLog)] });
+  }
+
+  /** Where a row of the picture lies in the drawing; marks are on linear axes only. */
+  private placeOf(frame: Frame, row: Row): Place | undefined {
+    if (!frame.xDomain || !frame.yDomain || typeof row["x"] !== "number" || typeof row["y"] !== "number") return undefined;
+    const share = (value: number, [low, high]: [number, number]) => (value - low) / (high - low);
+    return {
+      x: frame.marginLeft + share(row["x"], frame.xDomain) * (frame.wide - frame.marginLeft - frame.marginRight),
+      y: frame.height - frame.marginBottom - share(row["y"], frame.yDomain) * (frame.height - frame.marginTop - frame.marginBottom),
+    };
+  }
+
+  private markPlace(frame: Frame): Place | undefined {
+    return this.mark ? this.placeOf(frame, this.mark.row) : undefined;
+  }
+
+  private moveMark(frame: Frame, to: Place): void {
+    let [best, least] = [null as Row | null, Infinity];
+    for (const row of this.mark?.rows ?? []) {
+      const place = this.placeOf(frame, row);
+      const far = place ? Math.hypot(place.x - to.x, place.y - to.y) : Infinity;
+      if (far < least) [best, least] = [row, far];
+    }
+    if (best && best !== this.mark?.row) this.mark?.onMove(best);
+  }
+
+  /** Puts a mark that can be dragged onto one of the rows of a curve. */
+  setMark(mark: Mark): void {
+    this.mark = mark;
+    this.redraw(true);
+  }
+  private mark: Mark | null = null;
+
+  /** Draws other data in the same frame. */
+  change(picture: Picture): void {
+    this.picture = picture;
+    const sentence = this.node.querySelector(".sentence");
+    if (sentence) sentence.textContent = picture.sentence;
+    this.redraw(true);
+  }
 
   private clicked(_event: MouseEvent): void {
     const spot = this.hovered;
     if (this.dragged || !spot) return;
+    if (spot.cell && this.options.onCell) this.options.onCell(String(spot.x), String(spot.y));
     if (spot.key !== null && this.options.onPick) this.options.onPick(spot.key);
     else if (spot.row !== null && this.options.onRow) this.options.onRow(spot.row);
   }

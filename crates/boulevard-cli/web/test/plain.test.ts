@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csvOf, tableOf } from "../src/csv.ts";
-import { ends, logTicks, spotsOf, told } from "../src/draw.ts";
+import { ends, logTicks, spotsOf, ticksOf, told } from "../src/draw.ts";
 import { isBarList } from "../src/bars.ts";
 import { dash, symbol } from "../src/palette.ts";
 import type { Picture } from "../src/types.ts";
@@ -52,6 +52,11 @@ test("axes take in all layers; percent starts at zero", () => {
   assert.deepEqual(logTicks([0.001, 1000], 7), [0.001, 0.01, 0.1, 1, 10, 100, 1000]);
   assert.deepEqual(logTicks([1e-9, 1], 3).length, 4);
   assert.ok(logTicks([2, 9], 5).includes(5));
+  const lofty = { ...picture, layers: [{ mark: "line", name: "", role: "neutral", columns: { x: [0, 1, 2], y: [21, 25, 24] } }] } as Picture;
+  assert.ok(ends(lofty, "y")[0] > 20, "what lies high is looked at closely");
+  const rounds = { ...lofty, x: { label: "rounds", scale: "linear" } } as Picture;
+  assert.deepEqual(ticksOf(rounds, "x", [-0.06, 2.06], 7), [0, 1, 2]);
+  assert.equal(ticksOf({ ...rounds, layers: [{ ...rounds.layers[0]!, columns: { x: [0.5], y: [1] } }] }, "x", [0, 1], 7), 7);
 });
 
 test("what is told about a row, and what can be chosen", () => {
@@ -73,4 +78,28 @@ test("what is clicked is the command line that is shown", async () => {
   const { commandOf } = await import("../src/form.ts");
   const asked = { method: "pareto", columns: { label: "the class" }, flags: { gamma: "0.5", calibrate: true, c: " " } };
   assert.equal(commandOf(asked, "my data.csv"), "boulevard train 'my data.csv' --method pareto '--label=the class' --gamma=0.5 --calibrate");
+});
+
+test("a threshold counts rows, and the matrix follows", async () => {
+  const { confusionAt, countsAt, curveOf, inWords } = await import("../src/threshold.ts");
+  const curve: Picture = {
+    ...picture,
+    layers: [{ mark: "line", name: "yes", role: "holdout", columns: { x: [0, 50, 100], y: [0, 100, 100], threshold: [null, 0.5, -1], "rows found": [0, 4, 4], "false alarms": [0, 3, 6] } }],
+  };
+  const layer = curveOf(curve)!;
+  const counts = countsAt(layer, { "rows found": 4, "false alarms": 3 });
+  assert.deepEqual(counts, { own: 4, others: 6, found: 4, alarms: 3 });
+  assert.equal(inWords("yes", 0.5, counts), "Said yes from 0.5 on: 100 % of them found, 57.1 % of the alarms right, 50 % of the others alarmed, 30 % of all rows wrong.");
+  const names = ["no", "yes"];
+  const axis = { label: "c", scale: "ordinal" as const, categories: names };
+  const matrix: Picture = { ...picture, x: axis, y: axis, layers: [{ mark: "cells", name: "share", role: "neutral", columns: { x: ["no", "yes", "no", "yes"], y: ["no", "no", "yes", "yes"], value: [0, 0, 0, 0], rows: [0, 0, 0, 0] } }] };
+  assert.deepEqual(confusionAt(matrix, counts, "s").layers[0]!.columns["rows"], [3, 3, 0, 4]);
+  assert.deepEqual(confusionAt(matrix, counts, "s").layers[0]!.columns["value"], [50, 50, 0, 100]);
+  assert.equal(curveOf({ ...curve, layers: [...curve.layers, ...curve.layers] }), undefined, "several classes have no common threshold");
+});
+
+test("the list of rows is asked for by what is wanted", async () => {
+  const { address } = await import("../src/rows.ts");
+  assert.equal(address(3, null, { is: "", said: "", wrong: false }, 0), "/api/fits/3/rows");
+  assert.equal(address(3, 7, { is: "a&b", said: "c", wrong: true }, 50), "/api/fits/3/rows?point=7&is=a%26b&said=c&wrong=true&from=50");
 });

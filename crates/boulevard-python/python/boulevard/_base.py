@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _html, _notes, _progress
 from ._limits import count_threads
+from ._pictures import Pictures
 from ._request import Data, Limits, Tasks
 from ._typing import Parts, Table
 from .exceptions import DataError
@@ -41,6 +42,7 @@ except ImportError:  # pragma: no cover
 __all__ = ["NativeEstimator", "aligned", "fitting", "warn"]
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_CSR = (sp.csr_matrix, sp.csr_array)
 _PLAIN = (float, int, str, bool, type(None))
 # Parameters are plain trees: without the search for cycles the text of a small fit is ready in two thirds of the time.
 _to_json = json.JSONEncoder(check_circular=False).encode
@@ -142,9 +144,13 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     def _read(self, X: Any, y: Any = None, *, reset: bool, needs_y: bool = False) -> tuple[Any, Any]:
         """The table in a form the native part borrows, and y.
 
-        An array that is ready is passed on after a look at its type; everything else goes through scikit-learn's ``validate_data``.
+        What is ready is passed on after a look at its type; everything else goes through scikit-learn's ``validate_data``.
         """
-        if (
+        if not reset and type(X) is not np.ndarray:
+            ready = self._ready(X)
+            if ready is not None:
+                return ready, y
+        elif (
             type(X) is np.ndarray
             and X.ndim == 2
             and X.dtype in _FLOATS
@@ -161,6 +167,26 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
                 self.__dict__.pop("feature_names_in_", None)
                 return X, y
         return self._read_anything(X, y, reset=reset, needs_y=needs_y)
+
+    def _ready(self, X: Any) -> Any:
+        """A CSR matrix as it is, or the numbers of a list of rows, where that is all there is to say about them; None otherwise."""
+        if "feature_names_in_" in self.__dict__:
+            return None
+        if type(X) in _CSR:
+            if X.data.dtype not in _FLOATS:
+                return None
+            table = X
+        elif type(X) is list:
+            try:
+                table = np.array(X)
+            except (ValueError, TypeError):
+                return None
+            if table.dtype.kind not in "fiu" or table.ndim != 2:
+                return None
+            table = table.astype(np.float64, copy=False)
+        else:
+            return None
+        return table if table.shape[0] > 0 and table.shape[1] == self.n_features_in_ else None
 
     def _read_anything(self, X: Any, y: Any, *, reset: bool, needs_y: bool) -> tuple[Any, Any]:
         dtype = [np.float64, np.float32]
@@ -340,17 +366,18 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self._need_model()
         self._native.save(os.fspath(path), _notes.write(self))
 
-    def pictures(self) -> list[dict[str, Any]]:
+    def pictures(self) -> Pictures:
         """Describe pictures of what the model learnt, as the program's reports and its page draw them.
 
         Returns
         -------
         list of dict
             Per picture ``id``, ``title``, ``sentence`` (what to see in it), the axes ``x`` and ``y`` (label, unit, scale) and ``layers``
-            (mark, name, role, columns). Pictures that need the training rows are left out. Plain data: draw it with what you like.
+            (mark, name, role, columns). Pictures that need the training rows are left out. Plain data: draw it with what you like; a
+            notebook draws the list itself.
         """
         self._need_model()
-        return list(json.loads(self._native.pictures()))
+        return Pictures(json.loads(self._native.pictures()))
 
     def describe(self) -> str:
         """Describe the fitted model in words, the same as ``boulevard inspect`` prints.

@@ -81,8 +81,8 @@ class ClassesMixin(NativeEstimator):
             y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O":
             check_classification_targets(y)
-        if y.dtype.kind in "biu":
-            # The same as below in two thirds of the time, which small fits notice.
+        if y.dtype.kind in "biuf":
+            # The same as below in two thirds of the time, which small fits notice. (Labels that are no numbers are refused below.)
             classes = np.unique(y)
             codes = np.searchsorted(classes, y)
         else:
@@ -149,7 +149,8 @@ class ProbabilityMixin(ClassesMixin):
         """Predict class probabilities.
 
         They come from Platt's sigmoids on five-fold cross-validated decisions, fitted with the model (``calibrate=True``) or on first use,
-        which costs five fits once. The most probable class is always the predicted one.
+        which costs five fits once. Of more than two classes they may be sharpened after that: ``calibration_`` says how and why. The
+        most probable class is always the predicted one.
 
         Parameters
         ----------
@@ -176,6 +177,16 @@ class ProbabilityMixin(ClassesMixin):
             Columns in the order of ``classes_``.
         """
         return np.log(self.predict_proba(X))
+
+    @property
+    def calibration_(self) -> Parts | None:
+        """How probabilities are made: ``method``, ``power`` and ``shifts``, and the held-out ``log_losses`` that were compared.
+
+        None before probabilities are fitted, and for methods that always use plain sigmoids.
+        """
+        self._need_model()
+        text = self._native.calibration
+        return None if text is None else json.loads(text)
 
     def _ensure_calibrated(self) -> None:
         self._need_model()

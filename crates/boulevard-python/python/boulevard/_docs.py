@@ -40,6 +40,10 @@ break_ties : bool, default=False
 calibrate : bool, default=False
     Whether to fit probabilities with the model, which costs five more fits. Otherwise that happens when ``predict_proba`` is first
     called; until then the model keeps a reference to its training data.
+calibration : {"auto", "sigmoid", "temperature", "vector"}, default="auto"
+    How probabilities of more than two classes are made. "sigmoid": Platt's sigmoids, coupled, as LIBSVM does. "temperature": the same
+    to a power, fitted on held-out decisions; with many classes and few rows coupled sigmoids are too cautious. "vector": a power and a
+    factor per class. "auto" takes the one with the lowest held-out log loss and says so in ``calibration_``.
 """,
     "probability": """
 probability : bool, default="deprecated"

@@ -22,6 +22,7 @@ TablesLike: TypeAlias = TableLike | Sequence[TableLike]
 Grid: TypeAlias = Sequence[float] | NDArray[Any] | None
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[Any]
+CalibrationMethod: TypeAlias = Literal["auto", "sigmoid", "temperature", "vector"]
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 KernelFunction: TypeAlias = Callable[[Any, Any], ArrayLike]

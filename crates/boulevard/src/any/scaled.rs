@@ -142,7 +142,15 @@ impl Model for ScaledModel {
             Some(data) => Some(Dataset { x: self.prepare(&data.x)?, ..data.clone() }),
             None => None,
         };
-        self.model.pictures(scaled.as_ref(), context)
+        let mut pictures = self.model.pictures(scaled.as_ref(), context)?;
+        // Weights are those of columns as the machine saw them.
+        if self.scaler.is_some() {
+            pictures
+                .iter_mut()
+                .filter(|picture| picture.id == "weights")
+                .for_each(|picture| picture.x.label.push_str(" of the scaled column"));
+        }
+        Ok(pictures)
     }
 
     fn pulls(&self, x: &Matrix<'_>, row: usize) -> Result<Vec<Pull>> {

@@ -2,6 +2,7 @@
 
 use super::{Categories, Matrix, Target, weights};
 use crate::error::{Error, Result};
+use crate::observe::Context;
 
 /// Samples with what is known about them. Columns that do not apply are `None`.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,8 +126,18 @@ impl<'a> Dataset<'a> {
 
     /// The rows in `rows`, with everything that belongs to them.
     pub fn select(&self, rows: &[usize]) -> Dataset<'static> {
+        self.beside(self.x.select(rows), rows)
+    }
+
+    /// [`Dataset::select`] in pieces between which somebody may stop: a copy of a large table takes a while.
+    pub fn select_in(&self, rows: &[usize], context: &Context<'_>) -> Result<Dataset<'static>> {
+        Ok(self.beside(self.x.select_in(rows, context)?, rows))
+    }
+
+    /// What belongs to some rows beside their table.
+    fn beside(&self, x: Matrix<'static>, rows: &[usize]) -> Dataset<'static> {
         Dataset {
-            x: self.x.select(rows),
+            x,
             target: self.target.select(rows),
             weights: self.weights.as_ref().map(|weights| rows.iter().map(|&row| weights[row]).collect()),
             groups: self.groups.as_ref().map(|groups| groups.select(rows)),

@@ -287,6 +287,49 @@ impl<'a> Matrix<'a> {
         }
     }
 
+    /// [`Matrix::select`] in pieces between which somebody may stop: a copy of a large table takes a while.
+    pub fn select_in(&self, rows: &[usize], context: &Context<'_>) -> Result<Matrix<'static>> {
+        fn gather<T: Clone>(dense: &Dense<'_, T>, rows: &[usize], context: &Context<'_>) -> Result<Dense<'static, T>> {
+            let mut meter = context.meter("copy rows");
+            let mut values: Vec<T> = Vec::with_capacity(rows.len() * dense.columns);
+            for &row in rows {
+                // Fresh memory takes longer than a multiplication.
+                meter.spend(8 * dense.columns)?;
+                values.extend_from_slice(dense.row(row));
+            }
+            Ok(Dense { values: Cow::Owned(values), rows: rows.len(), columns: dense.columns })
+        }
+        Ok(match self {
+            Self::F64(dense) => Matrix::F64(gather(dense, rows, context)?),
+            Self::F32(dense) => Matrix::F32(gather(dense, rows, context)?),
+            Self::Sparse(_) => {
+                context.go_on("copy rows")?;
+                self.select(rows)
+            }
+        })
+    }
+
+    /// Bytes of its values and, where it is sparse, of their places.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::F64(dense) => size_of_val(dense.values()),
+            Self::F32(dense) => size_of_val(dense.values()),
+            Self::Sparse(csr) => size_of_val(csr.values()) + size_of_val(csr.indices()) + size_of_val(csr.offsets()),
+        }
+    }
+
+    /// The same table with the values of this one.
+    pub fn borrowed(&self) -> Matrix<'_> {
+        fn lend<'b, T: Clone>(dense: &'b Dense<'_, T>) -> Dense<'b, T> {
+            Dense { values: Cow::Borrowed(&dense.values), rows: dense.rows, columns: dense.columns }
+        }
+        match self {
+            Self::F64(dense) => Matrix::F64(lend(dense)),
+            Self::F32(dense) => Matrix::F32(lend(dense)),
+            Self::Sparse(csr) => Matrix::Sparse(csr.view()),
+        }
+    }
+
     /// The same table with values of its own.
     pub fn into_owned(self) -> Matrix<'static> {
         fn own<T: Clone>(dense: Dense<'_, T>) -> Dense<'static, T> {

@@ -1,13 +1,12 @@
 //! Confusion matrix, ROC, precision against recall, calibration.
 
 use super::judged::Judged;
+use super::threshold::{Curve, Step};
 use crate::error::Result;
-use crate::metrics::classification::{average_precision, roc_auc, roc_curve};
-use crate::picture::{Axis, Layer, Mark, Picture, Role, thinned};
+use crate::metrics::classification::{average_precision, roc_auc};
+use crate::picture::{Axis, Layer, Mark, Picture, Role};
 use crate::words::percent;
 
-/// Points of a curve.
-const POINTS: usize = 150;
 /// Bins of probabilities.
 const BINS: usize = 10;
 
@@ -62,6 +61,11 @@ fn per_class(judged: &Judged, mut draw: impl FnMut(usize, &[bool], &[f64], Role)
     Ok(())
 }
 
+/// Where the decisions themselves lie on the curves.
+fn as_said(picture: Picture, places: &[(f64, f64)]) -> Picture {
+    picture.with(Layer::new(Mark::Points, "as it is decided", Role::Chosen).points(places.iter().copied()))
+}
+
 /// The ROC curve of every class against the rest.
 pub fn roc(judged: &Judged) -> Result<Picture> {
     let mut picture = Picture::new(
@@ -73,16 +77,17 @@ pub fn roc(judged: &Judged) -> Result<Picture> {
     .squared()
     .with(Layer::new(Mark::Line, "guessing", Role::Baseline).points([(0.0, 0.0), (100.0, 100.0)]));
     let mut areas: Vec<(f64, String)> = Vec::new();
+    let mut said = Vec::new();
     per_class(judged, |class, truth, scores, role| {
-        let curve = roc_curve(truth, scores, None)?;
-        let mut shown: Vec<(f64, f64)> = thinned(curve.len(), POINTS).into_iter().map(|i| curve[i]).collect();
-        shown.push((1.0, 1.0));
-        let points = shown.iter().map(|&(x, y)| (100.0 * x, 100.0 * y));
-        let layer = Layer::new(Mark::Line, &judged.classes[class], role).points(points);
-        picture.layers.push(layer);
+        let curve = Curve::new(judged, class, truth, scores);
+        let (own, others) = curve.totals;
+        let place = |step: &Step| (100.0 * step.alarms / others, 100.0 * step.found / own);
+        picture.layers.push(curve.layer(&judged.classes[class], role, Some((0.0, 0.0)), place));
+        said.push(place(&curve.said));
         areas.push((roc_auc(truth, scores, None)?, judged.classes[class].clone()));
         Ok(())
     })?;
+    picture = as_said(picture, &said);
     let sentence = match areas.as_slice() {
         [] => "One class only: there is nothing to rank.".to_owned(),
         [(area, name)] => {
@@ -109,24 +114,16 @@ pub fn precision_recall(judged: &Judged) -> Result<Picture> {
     )
     .squared();
     let mut sentence = String::new();
+    let mut said = Vec::new();
     per_class(judged, |class, truth, scores, role| {
-        let mut order: Vec<usize> = (0..scores.len()).collect();
-        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-        let all = truth.iter().filter(|&&own| own).count() as f64;
-        let (mut found, mut curve, mut thresholds) = (0.0, Vec::new(), Vec::new());
-        for (place, &i) in order.iter().enumerate() {
-            found += f64::from(u8::from(truth[i]));
-            if order.get(place + 1).is_none_or(|&next| scores[next] != scores[i]) {
-                curve.push((100.0 * found / all, 100.0 * found / (place + 1) as f64));
-                thresholds.push(scores[i]);
-            }
+        let curve = Curve::new(judged, class, truth, scores);
+        let precision = |step: &Step| if step.found > 0.0 { 100.0 * step.found / (step.found + step.alarms) } else { 0.0 };
+        let place = |step: &Step| (100.0 * step.found / curve.totals.0, precision(step));
+        picture.layers.push(curve.layer(&judged.classes[class], role, None, place));
+        if curve.said.found + curve.said.alarms > 0.0 {
+            said.push(place(&curve.said));
         }
-        let shown = thinned(curve.len(), POINTS);
-        let layer = Layer::new(Mark::Line, &judged.classes[class], role)
-            .points(shown.iter().map(|&i| curve[i]))
-            .numbers("threshold", shown.iter().map(|&i| thresholds[i]).collect());
-        picture.layers.push(layer);
-        if let Some(&(_, precision)) = curve.iter().find(|(recall, _)| *recall >= 90.0)
+        if let Some((_, precision)) = curve.steps.iter().map(place).find(|(recall, _)| *recall >= 90.0)
             && sentence.is_empty()
         {
             let average = average_precision(truth, scores, None)?;
@@ -137,6 +134,7 @@ pub fn precision_recall(judged: &Judged) -> Result<Picture> {
         }
         Ok(())
     })?;
+    picture = as_said(picture, &said);
     if judged.classes.len() == 2 {
         let share = 100.0 * judged.truth.iter().filter(|&&code| code == 1).count() as f64 / judged.len().max(1) as f64;
         picture = picture.with(Layer::new(Mark::Rule, "guessing", Role::Baseline).numbers("y", vec![share]));

@@ -61,7 +61,7 @@ pub fn explain<M: Model>(
     }
     let machines = if model.decides_sets() { Vec::new() } else { model.kernel_machines() };
     if let [machine] = machines.as_slice() {
-        pictures.extend(nearest(machine, data, prepared.unwrap_or(&own))?);
+        pictures.extend(nearest(machine, data, row, prepared.unwrap_or(&own))?);
     }
     Ok(Explanation { row, truth, said, pictures, changes })
 }
@@ -116,21 +116,25 @@ fn pulls<M: Model>(model: &M, asked: &Asked<'_, M>, data: &Dataset<'_>, row: usi
     ))))
 }
 
-/// The support vectors that are most like the row.
-fn nearest(machine: &KernelMachine, data: &Dataset<'_>, row: &Matrix<'_>) -> Result<Option<Picture>> {
+/// The support vectors that are most like the row, besides itself; `values` is the row as the machine sees it.
+fn nearest(machine: &KernelMachine, data: &Dataset<'_>, row: usize, values: &Matrix<'_>) -> Result<Option<Picture>> {
     const MOST: usize = 20_000;
-    if machine.is_empty() || machine.len() > MOST || machine.vectors.columns() != row.columns() {
+    if machine.len() > MOST || machine.vectors.columns() != values.columns() {
         return Ok(None);
     }
-    let (mut x, mut z) = (vec![0.0; row.columns()], vec![0.0; row.columns()]);
-    row.copy_row(0, &mut x);
+    let (mut x, mut z) = (vec![0.0; values.columns()], vec![0.0; values.columns()]);
+    values.copy_row(0, &mut x);
     let mut likeness = Vec::with_capacity(machine.len());
-    for place in 0..machine.len() {
+    for place in (0..machine.len()).filter(|&place| machine.support[place] != row) {
         machine.vectors.copy_row(place, &mut z);
         likeness.push((place, machine.kernel.evaluate(&x, &z)?));
     }
     likeness.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     likeness.truncate(NEAREST);
+    if likeness.is_empty() {
+        return Ok(None);
+    }
+    let itself = if machine.support.contains(&row) { " other" } else { "" };
     let class = |row: usize| match &data.target {
         Target::Classes(classes) if row < classes.len() => format!(" ({})", classes.names()[classes.codes()[row] as usize]),
         _ => String::new(),
@@ -141,7 +145,9 @@ fn nearest(machine: &KernelMachine, data: &Dataset<'_>, row: &Matrix<'_>) -> Res
         .numbers("x", likeness.iter().map(|part| part.1).collect())
         .texts("y", names.clone())
         .numbers("coefficient", likeness.iter().map(|&(place, _)| machine.coefficients[place]).collect());
-    let sentence = format!("Of {} support vectors {} is the most alike by the kernel.", machine.len(), names[0]);
+    let others = machine.len() - usize::from(!itself.is_empty());
+    let carries = if itself.is_empty() { "" } else { " The row carries the border itself." };
+    let sentence = format!("Of {others}{itself} support vectors {} is the most alike by the kernel.{carries}", names[0]);
     let picture =
         Picture::new("nearest", "The nearest support vectors", Axis::linear("kernel value"), Axis::names("support vector", names));
     Ok(Some(picture.with(layer).saying(sentence)))

@@ -82,6 +82,8 @@ pub fn comparison(methods: &[(String, f64, f64)], share: bool, sentence: &str) -
     let layer = Layer::new(Mark::Bars, "", Role::Holdout)
         .numbers("x", methods.iter().map(|(_, error, _)| factor * error).collect())
         .texts("y", names.clone())
+        .numbers("x1", methods.iter().map(|(_, error, deviation)| factor * (error - deviation).max(0.0)).collect())
+        .numbers("x2", methods.iter().map(|(_, error, deviation)| factor * (error + deviation)).collect())
         .numbers("sd over folds", methods.iter().map(|(.., deviation)| factor * deviation).collect());
     Picture::new("methods", "The methods side by side", axis, Axis::names("method", names)).with(layer).saying(sentence)
 }

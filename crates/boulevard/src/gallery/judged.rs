@@ -24,6 +24,8 @@ pub struct Judged {
     pub probabilities: Option<Vec<f64>>,
     /// Whether the rows were not learnt from.
     pub held_out: bool,
+    /// Whether these are sets of rows: then `rows` counts sets.
+    pub sets: bool,
 }
 
 /// Decision values as one score per class.
@@ -48,6 +50,7 @@ impl Judged {
             scores: Vec::new(),
             probabilities: None,
             held_out: true,
+            sets: false,
         };
         // Repetitions judge a row again: the first one counts.
         let mut seen = vec![false; data.len()];
@@ -76,6 +79,29 @@ impl Judged {
         Ok(Some(judged))
     }
 
+    /// What folds say about sets of rows that they did not see; `None` where rows are decided about one by one.
+    pub fn of_sets(folds: &[FoldResult], data: &Dataset<'_>) -> Result<Option<Self>> {
+        let Target::Classes(classes) = &data.target else { return Ok(None) };
+        let names = classes.names();
+        let (mut truth, mut said, mut scores, mut folds_of) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for fold in folds {
+            let Some(sets) = &fold.sets else { return Ok(None) };
+            let columns = sets.decisions.len() / sets.said.len().max(1);
+            let Some(own) = per_class(&sets.decisions, columns, names.len()) else { return Ok(None) };
+            truth.extend_from_slice(&sets.truth);
+            said.extend_from_slice(&sets.said);
+            scores.extend(own);
+            folds_of.resize(truth.len(), fold.split);
+        }
+        if truth.is_empty() {
+            return Ok(None);
+        }
+        let rows = (0..truth.len()).collect();
+        let mut judged = Self { classes: names.to_vec(), rows, truth, said, scores, probabilities: None, held_out: true, sets: true };
+        judged.probabilities = judged.sigmoids(&folds_of);
+        Ok(Some(judged))
+    }
+
     /// What a model says about labeled rows; `None` where it does not decide about rows by classes.
     pub fn from_model<M: Model>(model: &M, data: &Dataset<'_>, held_out: bool, context: &Context<'_>) -> Result<Option<Self>> {
         let (Target::Classes(truth), Answers::Classes(names)) = (&data.target, model.answers()) else { return Ok(None) };
@@ -96,6 +122,7 @@ impl Judged {
             scores,
             probabilities,
             held_out,
+            sets: false,
         }))
     }
 
@@ -166,7 +193,11 @@ impl Judged {
 
     /// Which rows these are, as it follows a statement.
     pub(super) fn which(&self) -> &'static str {
-        if self.held_out { "rows that were not learnt from" } else { "the training rows" }
+        match (self.sets, self.held_out) {
+            (true, _) => "sets of rows that were not learnt from",
+            (false, true) => "rows that were not learnt from",
+            (false, false) => "the training rows",
+        }
     }
 
     /// The classes that get a curve of their own: the second of two, else the first few.

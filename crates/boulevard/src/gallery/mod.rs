@@ -13,6 +13,7 @@ mod labels;
 mod map;
 mod numbers;
 mod plane;
+mod threshold;
 
 pub use asked::{Asked, Importance};
 pub use curves::{calibration, confusion, precision_recall, roc};
@@ -23,7 +24,7 @@ pub use hardest::{hardest, hardest_rows};
 pub use judged::Judged;
 pub use labels::label_bars;
 pub use map::decision_map;
-pub use numbers::agreement;
+pub use numbers::{agreement, farthest};
 
 #[cfg(test)]
 mod tests;

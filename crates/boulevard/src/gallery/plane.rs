@@ -35,7 +35,11 @@ impl Plane {
         match importance {
             Some(found) if total > 0.0 && found.columns[0].1 + found.columns[1].1 >= ENOUGH * total => {
                 let pair = [found.columns[0].0, found.columns[1].0];
-                Self::columns(data, pair, format!("the {} other columns stand at their medians", width - 2))
+                let words = match width {
+                    3 => "the other column stands at its median".to_owned(),
+                    _ => format!("the {} other columns stand at their medians", width - 2),
+                };
+                Self::columns(data, pair, words)
             }
             _ => Self::main(data),
         }

@@ -50,6 +50,16 @@ fn rows_are_judged_by_folds_that_did_not_see_them() {
     pictures.iter().for_each(sound);
     let (error, _) = judged.error();
     assert!(pictures[0].sentence.starts_with(&crate::words::percent(error)), "{}", pictures[0].sentence);
+    // Both curves tell the same thresholds, end with all rows, and hold the decisions themselves.
+    let (ranked, alarms) = (&pictures[1].layers[1], &pictures[2].layers[0]);
+    assert_eq!(ranked.column("threshold").unwrap()[1..], *alarms.column("threshold").unwrap());
+    assert_eq!((ranked.column("x").unwrap().last(), ranked.column("y").unwrap().last()), (Some(&100.0), Some(&100.0)));
+    let right = (0..200).filter(|&i| judged.truth[i] == 1 && judged.said[i] == 1).count() as f64;
+    let wrong = (0..200).filter(|&i| judged.truth[i] == 0 && judged.said[i] == 1).count() as f64;
+    let (found, false_alarms) = (alarms.column("rows found").unwrap(), alarms.column("false alarms").unwrap());
+    assert!(found.iter().zip(false_alarms).any(|(&found, &alarms)| found == right && alarms == wrong));
+    let star = &pictures[2].layers[1];
+    assert!((star.column("y").unwrap()[0] - 100.0 * right / (right + wrong)).abs() < 1e-12);
     let counts: f64 = pictures[0].layers[0].column("rows").unwrap().iter().sum();
     assert_eq!(counts, 200.0);
     let margins = pictures[4].layers[0].column("x").unwrap();
@@ -69,7 +79,7 @@ fn three_classes_have_a_curve_each() {
     };
     let data = generate::classification(150, 2, &shape).unwrap();
     let judged = judged(&data);
-    assert_eq!(roc(&judged).unwrap().layers.len(), 4);
+    assert_eq!(roc(&judged).unwrap().layers.len(), 5, "guessing, three classes, what is said");
     sound(&calibration(&judged).unwrap());
 }
 
@@ -93,7 +103,7 @@ fn a_column_that_does_nothing_is_last() {
     assert!(line.windows(2).all(|pair| (pair[1] - pair[0] - step).abs() < 1e-9));
     let map = decision_map(&model, &data, Some(&importance), &context).unwrap().unwrap();
     sound(&map);
-    assert!(map.sentence.contains("other columns") || map.sentence.contains("variance"), "{}", map.sentence);
+    assert!(map.sentence.contains("other column") || map.sentence.contains("variance"), "{}", map.sentence);
     let explained = explain(&model, &data, 5, None, &context).unwrap();
     explained.pictures.iter().for_each(sound);
     assert!(explained.changes.iter().all(|text| text.contains("would be said")));
@@ -171,4 +181,28 @@ fn a_search_is_a_map_or_a_line() {
     sound(&comparison(&[("svc".into(), 0.1, 0.02), ("induce".into(), 0.2, 0.01)], true, "svc is better."));
     sound(&published(&[("banana".into(), 11.0, Some(11.5)), ("heart".into(), 16.0, None)], "error in %", "Agrees."));
     sound(&agreement(&[1.0, 2.0, 3.0], &[1.1, 1.9, 3.2], true).unwrap());
+    let (far, places) = farthest(&[1.0, 2.0, 3.0], &[1.1, 1.9, 2.5], &[7, 8, 9], true);
+    sound(&far);
+    assert_eq!(places[0], 2);
+    assert!(far.sentence.contains("row 10 is farthest off, by 0.5"), "{}", far.sentence);
+}
+
+#[test]
+fn plain_machines_show_weights_and_support_vectors() {
+    let mut data = generate::two_gaussians(100, 3, 4, 2.0);
+    data.feature_names = Some(["a", "b", "c", "d"].map(str::to_owned).to_vec());
+    let context = Context::single();
+    let linear = LinearSvc::default().fit_in(&data, &context).unwrap();
+    let pictures = linear.pictures(None, &context).unwrap();
+    pictures.iter().for_each(sound);
+    let drawn = pictures[0].layers[0].column("x").unwrap();
+    assert_eq!(drawn.len(), 4);
+    assert!(drawn.windows(2).all(|pair| pair[0].abs() >= pair[1].abs()), "the largest first: {drawn:?}");
+    let place = ["a", "b", "c", "d"].iter().position(|name| *name == pictures[0].y.categories[0]).unwrap();
+    assert_eq!(drawn[0], linear.machine.weights[place]);
+    let svc = Svc::default().fit_in(&data, &context).unwrap();
+    let pictures = svc.pictures(None, &context).unwrap();
+    sound(&pictures[0]);
+    let counts: f64 = pictures[0].layers[0].column("x").unwrap().iter().sum();
+    assert_eq!(counts, svc.support_vectors() as f64);
 }

@@ -143,11 +143,14 @@ impl GramRows {
         let (rows, columns, lanes, width) = (gram.rows, gram.columns, gram.lanes, gram.width);
         let order: Vec<usize> = (0..rows).collect();
         if symmetric {
+            // Blocks that are too small for questions inside add up, and their memory is touched for the first time.
+            let mut meter = context.meter("kernel");
             for (block, out) in order.chunks(lanes).zip(gram.values.chunks_mut(lanes * width)) {
                 let end = block[block.len() - 1] + 1;
+                meter.spend(block.len() * end * (kernel.work() + 8))?;
                 fill_watched(kernel, block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
             }
-            linalg::mirror(&mut gram.values, rows, width);
+            linalg::mirror_in(&mut gram.values, rows, width, context)?;
         } else {
             fill_watched(kernel, &order, 0..columns, &mut gram.values.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
         }
@@ -181,6 +184,10 @@ impl GramRows {
         let (rows, columns, lanes) = (kernel.rows(), kernel.columns(), isa.lanes::<f64>());
         let width = columns.next_multiple_of(lanes);
         let mut values = SPARE.take();
+        if values.capacity() < rows * width {
+            // Fresh zeros cost nothing until they are touched, which happens in pieces.
+            values = vec![0.0; rows * width];
+        }
         values.resize(rows * width, 0.0);
         Self { values, rows, columns, width, lanes, isa, accuracy: kernel.accuracy() }
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check;
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
+use crate::observe::Context;
 
 /// The width of a kernel: a number, or a rule that looks at the training data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,7 +125,7 @@ pub enum Kernel {
         /// The exponent.
         degree: u32,
     },
-    /// `sqrt(gamma d2 + coef0^2)`; grows with distance, so use it with a negative weight in a [`Kernel::Sum`] for a similarity.
+    /// `sqrt(gamma d2 + coef0^2)`; grows with distance, so machines take it with a negative sign, and sums should too.
     Multiquadric {
         /// Factor of the squared distance.
         gamma: Gamma,
@@ -219,6 +220,17 @@ impl Kernel {
         self
     }
 
+    /// The kernel as machines use it: one that grows with distance is taken with a negative sign, which makes it a similarity.
+    ///
+    /// With the positive sign a machine votes for the class that is far away. Negated, the multiquadric is positive semi-definite on
+    /// coefficients that sum to zero, which those of machines with an intercept do. In a [`Kernel::Sum`] signs are the user's.
+    pub(crate) fn similarity(self) -> Self {
+        match self {
+            Self::Multiquadric { .. } => Self::Sum { terms: vec![(-1.0, self)] },
+            kernel => kernel,
+        }
+    }
+
     /// Checks all parameters.
     pub fn validate(&self) -> Result<()> {
         const OWNER: &str = "Kernel";
@@ -295,14 +307,14 @@ impl Kernel {
     }
 
     /// Some rows of a training set for this kernel.
-    pub(crate) fn part_of(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        let mut part = data.select(rows);
+    pub(crate) fn part_of(&self, data: &Dataset<'_>, rows: &[usize], context: &Context<'_>) -> Result<Dataset<'static>> {
+        let mut part = data.select_in(rows, context)?;
         if matches!(self, Self::Precomputed) {
             // Columns are samples: their names, if there are any, go with them.
             part.x = self.rows_of(&data.x, rows);
             part.feature_names = data.feature_names.as_ref().map(|names| rows.iter().map(|&row| names[row].clone()).collect());
         }
-        part
+        Ok(part)
     }
 
     /// Other rows of the same table for a model that learnt from `train`.

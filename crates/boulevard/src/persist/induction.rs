@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::linear::{read_machine, write_machine};
 use super::native::Stored;
-use super::parts::{Report, check_class_names, check_sigmoids, read_sigmoids, sigmoids, write_sigmoids};
+use super::parts::{Report, check_calibration, check_class_names, read_calibration, write_calibration};
 use super::records::SvcRecord;
 use crate::error::{Error, Result};
 use crate::methods::feature_induction::gamma::Edge;
@@ -13,7 +13,7 @@ use crate::methods::feature_induction::tree::{Node, Tree};
 use crate::methods::feature_induction::{
     Choice, Ending, FeatureInduction, FeatureInductionModel, Final, Induced, Induction, RuleList, Stage, Standard,
 };
-use crate::svm::{Calibration, FitReport, SvcModel};
+use crate::svm::{FitReport, SvcModel};
 
 /// A model's header.
 #[derive(Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl Stored for FeatureInductionModel {
         arrays.put_f64("stages.numbers".into(), vec![stages.len(), 3], &numbers);
         let weights: Vec<f64> = stages.iter().flat_map(|stage| stage.weights.iter().copied()).collect();
         arrays.put_f64("stages.weights".into(), vec![weights.len()], &weights);
-        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
+        write_calibration(self.calibration.as_ref(), "", arrays);
         let kernel_machine = match &self.machine {
             Final::Linear(machine) => {
                 write_machine(machine, arrays);
@@ -183,7 +183,7 @@ impl Stored for FeatureInductionModel {
             inductions,
             list: record.list,
             machine,
-            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
+            calibration: read_calibration("", arrays)?,
             report: record.report,
         };
         check(&model)?;
@@ -225,5 +225,5 @@ fn nodes(arrays: &ArrayReader<'_>) -> Result<Vec<Node>> {
 fn check(model: &FeatureInductionModel) -> Result<()> {
     check_class_names(&model.classes)?;
     model.check()?;
-    check_sigmoids(sigmoids(model.calibration.as_ref()), model.inductions.len())
+    check_calibration(model.calibration.as_ref(), model.inductions.len(), model.classes.len())
 }

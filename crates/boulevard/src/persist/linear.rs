@@ -6,11 +6,11 @@ use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::check_bound;
 use super::native::Stored;
 use super::parts::{
-    Report, all_equal, check_class_names, check_finite, check_offsets, check_sigmoids, read_sigmoids, sigmoids, write_sigmoids,
+    Report, all_equal, check_calibration, check_class_names, check_finite, check_offsets, read_calibration, write_calibration,
 };
 use crate::check;
 use crate::error::Result;
-use crate::svm::{Calibration, FitReport, Learner, LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
+use crate::svm::{FitReport, Learner, LinearMachine, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
 
 /// A linear classifier's header.
 #[derive(Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl Stored for LinearSvcModel {
     fn store(&self, arrays: &mut ArrayWriter) -> Result<LinearSvcRecord> {
         check_svc(self)?;
         write_machine(&self.machine, arrays);
-        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
+        write_calibration(self.calibration.as_ref(), "", arrays);
         Ok(LinearSvcRecord {
             parameters: self.parameters.clone(),
             classes: self.classes.clone(),
@@ -53,7 +53,7 @@ impl Stored for LinearSvcModel {
             parameters: record.parameters,
             classes: record.classes,
             machine: read_machine(arrays)?,
-            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
+            calibration: read_calibration("", arrays)?,
             feature_names: record.feature_names,
             report: record.report,
         };
@@ -95,7 +95,7 @@ fn check_svc(model: &LinearSvcModel) -> Result<()> {
     check_class_names(&model.classes)?;
     let outputs = if model.classes.len() == 2 { 1 } else { model.classes.len() };
     check_machine(&model.machine, outputs, &model.feature_names)?;
-    check_sigmoids(sigmoids(model.calibration.as_ref()), outputs)
+    check_calibration(model.calibration.as_ref(), outputs, model.classes.len())
 }
 
 /// Everything that evaluation relies on.

@@ -6,14 +6,14 @@ use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{Storage, check_bound, check_kernel, check_no_custom, restore_table, store_table};
 use super::native::{self, Stored};
 use super::parts::{
-    Report, check_feature_names, check_finite, check_offsets, check_sigmoids, equal, read_sigmoids, sigmoids, write_sigmoids,
+    Report, check_calibration, check_feature_names, check_finite, check_offsets, equal, read_calibration, write_calibration,
 };
 use crate::check;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::permanent::MAX_SET;
 use crate::methods::multi_sample::{Consensus, MultiSample, MultiSampleModel, SetChoice, SetMachine};
-use crate::svm::{Calibration, FitReport, Learner, SvcModel};
+use crate::svm::{FitReport, Learner, SvcModel};
 
 /// The header.
 #[derive(Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl Stored for MultiSampleModel {
             arrays.put_f64(name("intercepts"), vec![machine.outputs()], &machine.intercepts);
             arrays.put_usize(name("support"), &machine.support);
             arrays.put_usize(name("sets"), &machine.sets);
-            write_sigmoids(sigmoids(machine.calibration.as_ref()), &name(""), arrays);
+            write_calibration(machine.calibration.as_ref(), &name(""), arrays);
             SetMachineRecord {
                 size: machine.size,
                 kernel: machine.kernel.clone(),
@@ -87,7 +87,7 @@ impl Stored for MultiSampleModel {
         for (place, head) in record.machines.into_iter().enumerate() {
             let name = |part: &str| format!("machine{place}.{part}");
             let columns = if head.kernel == Kernel::Precomputed { 0 } else { head.features };
-            let calibration = read_sigmoids(&name(""), arrays)?.map(|sigmoids| Calibration { sigmoids });
+            let calibration = read_calibration(&name(""), arrays)?;
             equal("machines with sigmoids", usize::from(head.calibrated), usize::from(calibration.is_some()))?;
             machines.push(SetMachine {
                 size: head.size,
@@ -180,6 +180,6 @@ fn check_set_machine(machine: &SetMachine, classes: usize, features: usize) -> R
     let sum: f64 = machine.coefficients.iter().map(|v| v.abs()).sum();
     let offset = machine.intercepts.iter().filter(|v| v.is_finite()).fold(0.0, |a: f64, v| a.max(v.abs()));
     check_bound("coefficients and intercepts of the machine for sets", sum + offset)?;
-    check_sigmoids(sigmoids(machine.calibration.as_ref()), outputs)?;
+    check_calibration(machine.calibration.as_ref(), outputs, 0)?;
     machine.vectors.check_finite("the support rows")
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{self, MachineRecord, check_bound, check_machine, check_no_custom};
 use super::native::Stored;
-use super::parts::{Report, all_equal, check_finite, check_offsets, check_sigmoids, equal, read_sigmoids, sigmoids, write_sigmoids};
+use super::parts::{Report, all_equal, check_calibration, check_finite, check_offsets, equal, read_calibration, write_calibration};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel, Outputs, Select, SelectionChoice};
-use crate::svm::{Calibration, FitReport, Layout, Learner};
+use crate::svm::{FitReport, Layout, Learner};
 
 /// Everything that is not an array.
 #[derive(Serialize, Deserialize)]
@@ -43,7 +43,7 @@ impl Stored for MultiTaskSelectionModel {
         for (m, coefficients) in self.coefficients.iter().enumerate() {
             arrays.put_f64(format!("coefficients.{m}"), vec![coefficients.len()], coefficients);
         }
-        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
+        write_calibration(self.calibration.as_ref(), "", arrays);
         let mut machines = Vec::new();
         for (k, of) in self.machines.iter().enumerate() {
             machines.push(machine::store(of, &format!("machine.{k}."), arrays)?);
@@ -88,7 +88,7 @@ impl Stored for MultiTaskSelectionModel {
             intercepts,
             kernels: record.kernels,
             machines,
-            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
+            calibration: read_calibration("", arrays)?,
             features: record.features,
             feature_names: record.feature_names,
             notes: record.notes,
@@ -142,7 +142,7 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
             return Err(Error::shape("outputs of a kernel machine", outputs, machine.outputs()));
         }
     }
-    check_sigmoids(sigmoids(model.calibration.as_ref()), tasks)?;
+    check_calibration(model.calibration.as_ref(), tasks, 0)?;
     for (what, values) in [("the switches", &model.switches), ("the weights", &model.weights), ("the intercepts", &model.intercepts)] {
         check_finite(what, values, 1)?;
     }

@@ -8,7 +8,7 @@ use super::native::Stored;
 use super::parts::{Report, all_equal, check_feature_names, equal};
 use super::records::SvcRecord;
 use crate::error::{Error, Result};
-use crate::methods::pareto::{ClassFront, FrontPoint, ParetoModel, ParetoSvc};
+use crate::methods::pareto::{ClassFront, FrontPoint, ParetoModel, ParetoSvc, WidthFront};
 use crate::svm::{FitReport, KernelMachine, Layout, Learner, SvcModel};
 
 /// Numbers per point in the tables.
@@ -26,6 +26,9 @@ pub(super) struct ParetoRecord {
     holdout_rows: usize,
     estimate_rows: usize,
     picked: usize,
+    /// Widths that were compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    family: Vec<WidthRecord>,
     classifier: SvcRecord,
     feature_names: Option<Vec<String>>,
     #[serde(with = "Report")]
@@ -39,6 +42,15 @@ struct FrontRecord {
     class: usize,
     points: usize,
     reference: f64,
+}
+
+/// One width that was compared; its points and estimates are arrays.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WidthRecord {
+    gamma: f64,
+    holdouts: usize,
+    hypervolume: f64,
 }
 
 impl Stored for ParetoModel {
@@ -55,6 +67,14 @@ impl Stored for ParetoModel {
         let lambdas: Vec<f64> = self.machines.iter().flat_map(|front| front.lambdas.iter().copied()).collect();
         arrays.put_f64("front.lambdas".into(), vec![lambdas.len()], &lambdas);
         arrays.put_f64("front.estimates".into(), vec![self.estimates.len()], &self.estimates);
+        // Rows without weights are the usual case, and older files have none.
+        if self.weights.iter().any(|&weight| weight != 1.0) {
+            arrays.put_f64("front.weights".into(), vec![self.weights.len()], &self.weights);
+        }
+        for (place, own) in self.family.iter().enumerate() {
+            arrays.put_f64(format!("family.{place}.table"), vec![own.front.len(), COLUMNS], &flat(&own.front));
+            arrays.put_f64(format!("family.{place}.estimates"), vec![own.estimates.len()], &own.estimates);
+        }
         arrays.put_usize("front.codes".into(), &self.codes.iter().map(|&code| code as usize).collect::<Vec<_>>());
         Ok(ParetoRecord {
             parameters: self.parameters.clone(),
@@ -68,6 +88,11 @@ impl Stored for ParetoModel {
             holdout_rows: self.holdout_rows,
             estimate_rows: self.estimate_rows,
             picked: self.picked,
+            family: self
+                .family
+                .iter()
+                .map(|own| WidthRecord { gamma: own.gamma, holdouts: own.holdouts, hypervolume: own.hypervolume })
+                .collect(),
             classifier: self.classifier.store(arrays)?,
             feature_names: self.feature_names.clone(),
             report: self.report,
@@ -99,6 +124,17 @@ impl Stored for ParetoModel {
             first = own.end;
         }
         let codes = arrays.list_usize("front.codes")?;
+        let weights = if arrays.contains("front.weights") { arrays.list_f64("front.weights")? } else { vec![1.0; codes.len()] };
+        let mut family = Vec::new();
+        for (place, own) in record.family.iter().enumerate() {
+            family.push(WidthFront {
+                gamma: own.gamma,
+                front: table(arrays, &format!("family.{place}.table"))?,
+                estimates: arrays.list_f64(&format!("family.{place}.estimates"))?,
+                holdouts: own.holdouts,
+                hypervolume: own.hypervolume,
+            });
+        }
         let model = ParetoModel {
             parameters: record.parameters,
             classes: record.classes,
@@ -106,6 +142,8 @@ impl Stored for ParetoModel {
             machines,
             kernel: machine.kernel,
             rows: machine.support,
+            weights,
+            family,
             codes: codes.into_iter().map(|code| u32::try_from(code).unwrap_or(u32::MAX)).collect(),
             vectors: machine.vectors,
             estimates: arrays.list_f64("front.estimates")?,
@@ -173,6 +211,19 @@ fn check(model: &ParetoModel) -> Result<()> {
     equal("classes, one per row of the front", rows, model.codes.len())?;
     if let Some(code) = model.codes.iter().find(|&&code| code as usize >= classes) {
         return Err(Error::data(format!("class code {code} has no name: there are {classes} classes")));
+    }
+    equal("weights, one per row of the front", rows, model.weights.len())?;
+    if model.weights.iter().any(|&weight| !(weight.is_finite() && weight > 0.0)) {
+        return Err(Error::data("a row of a front has a weight that is not positive"));
+    }
+    for own in &model.family {
+        equal("estimates, one per point of a width", own.front.len(), own.estimates.len())?;
+        let objectives = own.front.iter().flat_map(|point| [point.quadratic, point.sum_alpha]);
+        if !(own.gamma.is_finite() && own.hypervolume.is_finite())
+            || objectives.chain(own.estimates.iter().copied()).any(|v| !v.is_finite())
+        {
+            return Err(Error::data("a width of a front holds a value that is not finite"));
+        }
     }
     for front in &model.machines {
         all_equal(&[

@@ -7,7 +7,7 @@ use crate::check;
 use crate::error::{Error, Result};
 use crate::observe::StopReason;
 use crate::solver::Route;
-use crate::svm::{Calibration, FitReport, Sigmoid};
+use crate::svm::{Calibration, FitReport, Sharpening, Sigmoid};
 
 /// Twin of [`FitReport`] for files: a gap may be infinite, which JSON cannot say.
 #[derive(Serialize, Deserialize)]
@@ -82,11 +82,6 @@ pub(super) fn check_offsets(what: &'static str, values: &[f64], unseen: impl Fn(
     }
 }
 
-/// The sigmoids of a calibration.
-pub(super) fn sigmoids(calibration: Option<&Calibration>) -> Option<&[Sigmoid]> {
-    calibration.map(|calibration| &calibration.sigmoids[..])
-}
-
 /// Two or more classes, each named once.
 pub(super) fn check_class_names(classes: &[String]) -> Result<()> {
     check::at_least("model", "classes", classes.len(), 2)?;
@@ -115,12 +110,57 @@ pub(super) fn read_sigmoids(prefix: &str, arrays: &ArrayReader<'_>) -> Result<Op
     Ok(Some(values.chunks_exact(2).map(|pair| Sigmoid { a: pair[0], b: pair[1] }).collect()))
 }
 
-/// One finite sigmoid per output, where there are any.
-pub(super) fn check_sigmoids(sigmoids: Option<&[Sigmoid]>, outputs: usize) -> Result<()> {
-    let Some(sigmoids) = sigmoids else { return Ok(()) };
-    equal("sigmoids, one per output", outputs, sigmoids.len())?;
-    match sigmoids.iter().enumerate().find(|(_, s)| !(s.a.is_finite() && s.b.is_finite())) {
-        Some((row, s)) => Err(Error::NotFinite { what: "the calibration", found: format!("{} and {}", s.a, s.b), row, column: 0 }),
+/// Writes a calibration under names that begin with `prefix`, where there is one.
+pub(super) fn write_calibration(calibration: Option<&Calibration>, prefix: &str, arrays: &mut ArrayWriter) {
+    let Some(calibration) = calibration else { return };
+    write_sigmoids(Some(&calibration.sigmoids), prefix, arrays);
+    if let Some(sharpening) = &calibration.sharpening {
+        let values: Vec<f64> = std::iter::once(sharpening.power).chain(sharpening.shifts.iter().copied()).collect();
+        arrays.put_f64(format!("{prefix}sharpening"), vec![values.len()], &values);
+    }
+    if let Some(losses) = calibration.losses {
+        arrays.put_f64(format!("{prefix}calibration_losses"), vec![losses.len()], &losses);
+    }
+}
+
+/// Reads it again.
+pub(super) fn read_calibration(prefix: &str, arrays: &ArrayReader<'_>) -> Result<Option<Calibration>> {
+    let Some(sigmoids) = read_sigmoids(prefix, arrays)? else { return Ok(None) };
+    let mut calibration = Calibration::plain(sigmoids);
+    let name = format!("{prefix}sharpening");
+    if arrays.contains(&name) {
+        let values = arrays.list_f64(&name)?;
+        let Some((&power, shifts)) = values.split_first() else { return Err(Error::shape("numbers of a sharpening", 1, 0)) };
+        calibration.sharpening = Some(Sharpening { power, shifts: shifts.to_vec() });
+    }
+    let name = format!("{prefix}calibration_losses");
+    if arrays.contains(&name) {
+        let values = arrays.list_f64(&name)?;
+        let losses = <[f64; 3]>::try_from(&values[..]).map_err(|_| Error::shape("log losses of a calibration", 3, values.len()))?;
+        calibration.losses = Some(losses);
+    }
+    Ok(Some(calibration))
+}
+
+/// One finite sigmoid per output, and a sharpening for these classes, where there is a calibration.
+pub(super) fn check_calibration(calibration: Option<&Calibration>, outputs: usize, classes: usize) -> Result<()> {
+    let Some(calibration) = calibration else { return Ok(()) };
+    equal("sigmoids, one per output", outputs, calibration.sigmoids.len())?;
+    let not_finite = |found: String, row: usize| Err(Error::NotFinite { what: "the calibration", found, row, column: 0 });
+    if let Some((row, s)) = calibration.sigmoids.iter().enumerate().find(|(_, s)| !(s.a.is_finite() && s.b.is_finite())) {
+        return not_finite(format!("{} and {}", s.a, s.b), row);
+    }
+    let Some(sharpening) = &calibration.sharpening else { return Ok(()) };
+    if !(sharpening.power > 0.0 && sharpening.power.is_finite()) {
+        return Err(Error::data(format!("the power of a calibration must be positive and finite, found {}", sharpening.power)));
+    }
+    equal(
+        "shifts of a calibration, one per class or none",
+        if sharpening.shifts.is_empty() { 0 } else { classes },
+        sharpening.shifts.len(),
+    )?;
+    match sharpening.shifts.iter().enumerate().find(|(_, shift)| !shift.is_finite()) {
+        Some((row, shift)) => not_finite(shift.to_string(), row),
         None => Ok(()),
     }
 }

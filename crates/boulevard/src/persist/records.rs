@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::arrays::{ArrayReader, ArrayWriter};
 use super::machine::{self, MachineRecord, check_machine, check_no_custom, check_single};
 use super::native::Stored;
-use super::parts::{Report, all_equal, check_class_names, check_feature_names, check_sigmoids, read_sigmoids, sigmoids, write_sigmoids};
+use super::parts::{Report, all_equal, check_calibration, check_class_names, check_feature_names, read_calibration, write_calibration};
 use crate::error::{Error, Result};
-use crate::svm::{Calibration, FitReport, Layout, Learner, OneClass, OneClassModel, Svc, SvcModel, Svr, SvrModel};
+use crate::svm::{FitReport, Layout, Learner, OneClass, OneClassModel, Svc, SvcModel, Svr, SvrModel};
 
 /// A classifier's header.
 #[derive(Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl Stored for SvcModel {
         check_no_custom(&self.parameters.kernel)?;
         check_machine(&self.machine)?;
         check_svc(self)?;
-        write_sigmoids(sigmoids(self.calibration.as_ref()), "", arrays);
+        write_calibration(self.calibration.as_ref(), "", arrays);
         Ok(SvcRecord {
             parameters: self.parameters.clone(),
             classes: self.classes.clone(),
@@ -49,7 +49,7 @@ impl Stored for SvcModel {
             machine: machine::restore(record.machine, "", arrays)?,
             support_counts: record.support_counts,
             iterations: record.iterations,
-            calibration: read_sigmoids("", arrays)?.map(|sigmoids| Calibration { sigmoids }),
+            calibration: read_calibration("", arrays)?,
             feature_names: record.feature_names,
             report: record.report,
         };
@@ -80,7 +80,7 @@ fn check_svc(model: &SvcModel) -> Result<()> {
         ("outputs of the machine", outputs, model.machine.outputs()),
         ("step counts, one per output", outputs, model.iterations.len()),
     ])?;
-    check_sigmoids(sigmoids(model.calibration.as_ref()), outputs)
+    check_calibration(model.calibration.as_ref(), outputs, classes)
 }
 
 /// The header of a model that is one machine with one output.

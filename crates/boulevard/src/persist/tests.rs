@@ -167,7 +167,7 @@ fn inconsistent_models_are_neither_written_nor_read() {
         (|m| m.machine.kernel = Kernel::rbf(f64::INFINITY), "`gamma`"),
         (|m| m.classes[1] = "a".into(), "class `a` is named twice"),
         (|m| m.feature_names = Some(vec!["one".into()]), "feature names, one per column: expected 2, found 1"),
-        (|m| m.calibration = Some(Calibration { sigmoids: vec![] }), "sigmoids, one per output: expected 1, found 0"),
+        (|m| m.calibration = Some(Calibration::plain(vec![])), "sigmoids, one per output: expected 1, found 0"),
     ];
     for (change, expected) in changes {
         let message = forged(change).unwrap_err().to_string();

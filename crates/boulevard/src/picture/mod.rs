@@ -1,7 +1,7 @@
 //! One description of a picture: its data, axes, marks, and the sentence that says what to see.
 //!
 //! The library describes, surfaces draw: reports, the local page and notebooks all read the same value, which is plain JSON. Columns with
-//! these names place a mark: `x`, `y`, `x1`, `x2`, `y1`, `y2` (areas and cells), `value` (shade of a cell), `class`, `ring` (a support
+//! these names place a mark: `x`, `y`, `x1`, `x2`, `y1`, `y2` (areas, and whiskers of bars), `value` (shade of a cell), `class`, `ring` (a support
 //! vector), `wrong`, `key` (what choosing it means). Every other column is told on hovering and in the table.
 
 mod shape;

@@ -11,6 +11,8 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use std::sync::OnceLock;
+
 pub use vector::{Job, Real, Simd, prefetch};
 
 /// A set of vector instructions.
@@ -25,23 +27,27 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// The best set that this machine has; with the feature `portable`, which tests what other machines do, none but plain Rust.
+    /// The best set that this machine has. `BOULEVARD_PORTABLE=1` in the environment leaves plain Rust only, which is what other machines
+    /// compute with: tests of equal results run that way too.
     pub fn detect() -> Self {
-        #[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
-        {
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-            {
-                return Self::Avx512;
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                return Self::Avx2;
-            }
+        static FOUND: OnceLock<Isa> = OnceLock::new();
+        *FOUND.get_or_init(|| if std::env::var_os("BOULEVARD_PORTABLE").is_some() { Self::Portable } else { Self::best() })
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn best() -> Self {
+        if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
+            return Self::Portable;
         }
+        let wide = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl");
+        if wide { Self::Avx512 } else { Self::Avx2 }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn best() -> Self {
         Self::Portable
     }
 

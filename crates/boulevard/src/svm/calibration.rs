@@ -10,6 +10,7 @@ use super::classifier::Outputs;
 use super::learner::Learner;
 use super::machine::pairs;
 use super::model::Model;
+use super::sharpening::{CalibrationMethod, Sharpening};
 use crate::data::split::Split;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
@@ -102,16 +103,34 @@ impl Sigmoid {
     }
 }
 
-/// A sigmoid per output of the machine.
+/// A sigmoid per output of the machine, and what is done to the probabilities of several classes after that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// One per pair of classes (or per class for one-vs-rest).
     pub sigmoids: Vec<Sigmoid>,
+    /// A power of the coupled probabilities, with or without a shift per class.
+    pub sharpening: Option<Sharpening>,
+    /// Log losses on rows left out of sigmoids alone, a power, and a power with shifts; where they were compared.
+    pub losses: Option<[f64; 3]>,
 }
 
 impl Calibration {
+    /// Sigmoids and nothing else, as LIBSVM has them.
+    pub fn plain(sigmoids: Vec<Sigmoid>) -> Self {
+        Self { sigmoids, sharpening: None, losses: None }
+    }
+
     /// Class probabilities from the machine's outputs of one sample.
     pub(crate) fn probabilities(&self, raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
+        let mut row = self.coupled(raw, classes, pairwise);
+        if let Some(sharpening) = &self.sharpening {
+            sharpening.apply(&mut row);
+        }
+        row
+    }
+
+    /// The sigmoids' answers made to one distribution.
+    fn coupled(&self, raw: &[f64], classes: usize, pairwise: bool) -> Vec<f64> {
         let clip = |p: f64| p.clamp(LEAST, 1.0 - LEAST);
         if !pairwise {
             let each: Vec<f64> =
@@ -192,6 +211,7 @@ pub(crate) fn calibrate<L: Learner>(
     data: &Dataset<'_>,
     seed: u64,
     outputs: Outputs,
+    method: CalibrationMethod,
     raw: impl Fn(&L::Model, &Matrix<'_>) -> Result<Vec<f64>>,
     context: &Context<'_>,
 ) -> Result<Calibration> {
@@ -199,7 +219,7 @@ pub(crate) fn calibrate<L: Learner>(
     // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
     let folds = folds_by_content(data, classes, seed).unwrap_or_default();
     let values = held_out_values(learner, data, &folds, outputs, raw, context)?;
-    Ok(Calibration { sigmoids: fit_sigmoids(classes, data.weights.as_deref(), &values, outputs) })
+    Calibration::fit(classes, data.weights.as_deref(), &values, outputs, method)
 }
 
 /// Outputs for every sample, row-major, from a model that did not see it, or from one that did where no fold could judge it. Samples that
@@ -219,8 +239,9 @@ pub(crate) fn held_out_values<L: Learner>(
         if let Some(reason) = context.step("calibrate", done, folds.len()) {
             return Err(Error::Stopped { reason });
         }
-        let train = learner.training_part(data, &fold.train);
-        let model = match learner.fit_in(&train, context) {
+        let train = learner.training_part(data, &fold.train, context)?;
+        let fit = context.beside(train.x.bytes(), "the rows that probabilities are fitted on", |context| learner.fit_in(&train, context));
+        let model = match fit {
             Ok(model) => model,
             Err(error @ Error::Stopped { .. }) => return Err(error),
             Err(_) => continue,

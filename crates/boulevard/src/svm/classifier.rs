@@ -7,6 +7,7 @@ use super::calibration::{Calibration, calibrate, consistent};
 use super::learner::Learner;
 use super::model::{Decisions, Model};
 use super::multiclass::{argmax, votes};
+use super::sharpening::CalibrationMethod;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::observe::Context;
@@ -118,7 +119,14 @@ pub trait Classifier: Model<Prediction = Categories> {
     }
 
     /// Sigmoids for this model from `learner`, which must not calibrate itself, on the table the model learnt from.
-    fn fit_calibration<L>(&self, learner: &L, data: &Dataset<'_>, seed: u64, context: &Context<'_>) -> Result<Calibration>
+    fn fit_calibration<L>(
+        &self,
+        learner: &L,
+        data: &Dataset<'_>,
+        seed: u64,
+        method: CalibrationMethod,
+        context: &Context<'_>,
+    ) -> Result<Calibration>
     where
         Self: Sized,
         L: Learner<Model: Classifier>,
@@ -128,6 +136,6 @@ pub trait Classifier: Model<Prediction = Categories> {
         if data.expect_classes()?.names() != self.classes() {
             return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
         }
-        calibrate(learner, data, seed, self.outputs(), |model: &L::Model, x| model.outputs_in(x, context), context)
+        calibrate(learner, data, seed, self.outputs(), method, |model: &L::Model, x| model.outputs_in(x, context), context)
     }
 }

@@ -198,7 +198,8 @@ impl Svc {
                 }
             }
         }
-        Ok(Calibration { sigmoids: fit_sigmoids(target, data.weights.as_deref(), &values, Outputs::Pairs) })
+        // A row has values of its own class's pairs only: there is nothing to couple, and nothing to sharpen.
+        Ok(Calibration::plain(fit_sigmoids(target, data.weights.as_deref(), &values, Outputs::Pairs)))
     }
 }
 

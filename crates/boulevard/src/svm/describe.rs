@@ -1,11 +1,11 @@
 //! Facts that models of several kinds state in the same words.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::model::Fact;
-use super::{ClassWeight, FitReport, SolverSettings};
+use super::{Calibration, CalibrationMethod, ClassWeight, FitReport, SolverSettings};
 use crate::observe::StopReason;
-use crate::words::{g, listed, seconds};
+use crate::words::{g, general, listed, seconds};
 
 /// Named values as an object.
 pub(crate) fn details<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
@@ -38,6 +38,37 @@ pub(crate) fn class_weights(weights: &ClassWeight) -> Option<Fact> {
 /// Whether there are probabilities.
 pub(crate) fn probabilities(calibrated: bool) -> Fact {
     ("probabilities", if calibrated { "calibrated".into() } else { "none (train with --calibrate)".into() })
+}
+
+/// Probabilities, how they are made, and why so.
+pub(crate) fn probabilities_of(calibration: Option<&Calibration>) -> Fact {
+    let Some(calibration) = calibration else { return probabilities(false) };
+    let how = match (&calibration.sharpening, calibration.method()) {
+        (Some(sharpening), CalibrationMethod::Vector) => {
+            format!("calibrated: coupled sigmoids, to the power {}, with a factor per class", general(sharpening.power, 3))
+        }
+        (Some(sharpening), _) => format!("calibrated: coupled sigmoids, to the power {}", general(sharpening.power, 3)),
+        (None, _) => "calibrated".to_owned(),
+    };
+    let why = calibration.losses.map_or(String::new(), |losses| {
+        let each = CalibrationMethod::FITTED.iter().zip(losses).map(|(method, loss)| format!("{} {}", method.name(), general(loss, 3)));
+        format!(" (log loss on rows left out: {})", each.collect::<Vec<_>>().join(", "))
+    });
+    ("probabilities", format!("{how}{why}"))
+}
+
+/// The same for machines.
+pub(crate) fn calibration_details(calibration: Option<&Calibration>) -> Value {
+    calibration.map_or(Value::Null, |calibration| {
+        json!({
+            "method": calibration.method().name(),
+            "power": calibration.sharpening.as_ref().map(|sharpening| sharpening.power),
+            "shifts": calibration.sharpening.as_ref().map(|sharpening| &sharpening.shifts),
+            "log_losses": calibration.losses.map(|losses| {
+                CalibrationMethod::FITTED.iter().zip(losses).map(|(method, loss)| (method.name().to_owned(), json!(loss))).collect::<Map<_, _>>()
+            }),
+        })
+    })
 }
 
 /// The tolerance of the kernel machines' solver.

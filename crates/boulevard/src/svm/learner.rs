@@ -61,8 +61,8 @@ pub trait Learner {
 
     /// The part of `data` to learn from when only `rows` may be used, as in cross-validation. For a precomputed kernel it has the same
     /// rows and columns.
-    fn training_part(&self, data: &Dataset<'_>, rows: &[usize]) -> Dataset<'static> {
-        self.kernel().map_or_else(|| data.select(rows), |kernel| kernel.part_of(data, rows))
+    fn training_part(&self, data: &Dataset<'_>, rows: &[usize], context: &Context<'_>) -> Result<Dataset<'static>> {
+        self.kernel().map_or_else(|| data.select_in(rows, context), |kernel| kernel.part_of(data, rows, context))
     }
 
     /// The table of `rows` for a model that learnt from the rows `train` of the same data.

@@ -74,7 +74,7 @@ impl Learner for OneClass {
         self.validate()?;
         data.validate()?;
         let weights = data.weights_or_ones();
-        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
+        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?.similarity();
         let source = self.solver.source(&kernel, &data.x, context);
         let (linear, lower) = (vec![0.0; data.len()], vec![0.0; data.len()]);
         let first = fill_up(&weights, |_| false, self.nu * weights.iter().sum::<f64>());

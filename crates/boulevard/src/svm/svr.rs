@@ -138,7 +138,7 @@ impl Learner for Svr {
         data.validate()?;
         let y = data.expect_real()?;
         let costs: Vec<f64> = data.weights_or_ones().iter().map(|w| w * self.c).collect();
-        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
+        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?.similarity();
         let source = self.solver.source(&kernel, &data.x, context);
         let (coefficients, intercept, solution) = match self.tube {
             Tube::Epsilon(epsilon) => {

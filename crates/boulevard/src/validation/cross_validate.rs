@@ -26,8 +26,21 @@ pub struct FoldResult {
     pub decisions: Option<Vec<f64>>,
     /// Share of wrong decisions, for models that decide about sets of rows; every row then has the prediction of its set.
     pub set_error: Option<f64>,
+    /// What was said about every set, for the same models.
+    pub sets: Option<SetAnswers>,
     /// How the fit went.
     pub report: FitReport,
+}
+
+/// What a model said about sets of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetAnswers {
+    /// The class of each set, by its place in the table's list.
+    pub truth: Vec<u32>,
+    /// What was said, likewise.
+    pub said: Vec<u32>,
+    /// Decision values, row-major; columns as the model has them.
+    pub decisions: Vec<f64>,
 }
 
 /// What [`cross_validate`] found.
@@ -60,7 +73,7 @@ where
             return Ok(None);
         }
         let split = &splits[k];
-        let model = learner.fit_in(&learner.training_part(data, &split.train), &inner)?;
+        let model = learner.fit_in(&learner.training_part(data, &split.train, &inner)?, &inner)?;
         if !counter.finish(model.report().stop) {
             return Ok(None);
         }
@@ -80,29 +93,32 @@ fn judge<M: Model>(model: &M, split: usize, rows: Vec<usize>, test: &Dataset<'_>
     let sets = model.judged_sets(test)?;
     let decisions = model.decide(&Rows { x: &test.x, sets: sets.as_ref(), tasks: test.tasks.as_ref() }, context)?;
     let said: Target = model.predictions_from(&decisions)?.into();
-    let (predictions, set_error) = match sets {
-        Some(sets) => by_sets(&said, &sets, test)?,
-        None => (said, None),
+    let (predictions, set_error, sets) = match sets {
+        Some(sets) => by_sets(&said, &sets, test, &decisions.values)?,
+        None => (said, None, None),
     };
     let has_classes = set_error.is_none() && matches!(model.answers(), Answers::Classes(_)) && model.has_probabilities();
     let probabilities = if has_classes { model.probabilities_from(&decisions)? } else { None };
     let decisions = if set_error.is_none() { Some(decisions.values) } else { None };
-    Ok(FoldResult { split, test: rows, predictions, probabilities, decisions, set_error, report: *model.report() })
+    Ok(FoldResult { split, test: rows, predictions, probabilities, decisions, set_error, sets, report: *model.report() })
 }
 
-/// Predictions of sets as predictions of their rows, and the share of sets that are wrong.
-fn by_sets(said: &Target, sets: &Sets, test: &Dataset<'_>) -> Result<(Target, Option<f64>)> {
+/// Predictions of sets as predictions of their rows, the share of sets that are wrong, and the answers themselves.
+fn by_sets(said: &Target, sets: &Sets, test: &Dataset<'_>, decisions: &[f64]) -> Result<(Target, Option<f64>, Option<SetAnswers>)> {
     let classes = test.expect_classes()?;
     let truth = sets.shared_classes(classes)?;
     let Target::Classes(said) = said else { return Err(Error::data("sets are decided about by classes")) };
     // Codes of the table and of the model may differ: a fold may lack a class.
-    let wrong = |set: usize| said.names()[said.codes()[set] as usize] != classes.names()[truth[set] as usize];
-    let error = (0..sets.len()).filter(|&set| wrong(set)).count() as f64 / sets.len().max(1) as f64;
+    let own = |name: &String| classes.names().iter().position(|other| other == name).unwrap_or(0) as u32;
+    let own: Vec<u32> = said.names().iter().map(own).collect();
+    let answers: Vec<u32> = said.codes().iter().map(|&code| own[code as usize]).collect();
+    let error = (0..sets.len()).filter(|&set| answers[set] != truth[set]).count() as f64 / sets.len().max(1) as f64;
     let mut codes = vec![0; test.len()];
     for set in 0..sets.len() {
         sets.rows(set).iter().for_each(|&row| codes[row as usize] = said.codes()[set]);
     }
-    Ok((Target::Classes(Categories::new(codes, said.names().to_vec())?), Some(error)))
+    let answers = SetAnswers { truth, said: answers, decisions: decisions.to_vec() };
+    Ok((Target::Classes(Categories::new(codes, said.names().to_vec())?), Some(error), Some(answers)))
 }
 
 /// Fails unless every split has rows on both sides, all of them exist, and none is on both sides.

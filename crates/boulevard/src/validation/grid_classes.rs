@@ -4,7 +4,7 @@
 //! all rows, so with many classes most of the sweep would be wasted: then every pair gets a solver on its own rows, shared by folds and
 //! values of C, and held-out rows of other classes are judged by a weighted sum of kernel rows.
 
-use super::grid_table::{Outcome, Setting};
+use super::grid_table::{GridSetting, Outcome};
 use super::grid_units::{Unit, next_start, run_units};
 use super::share::Counter;
 use crate::data::split::Split;
@@ -24,7 +24,7 @@ pub(super) fn run(
     kernel: &Kernel,
     data: &Dataset<'_>,
     splits: &[Split],
-    settings: &[Setting],
+    settings: &[GridSetting],
     context: &Context<'_>,
 ) -> Result<(Vec<Outcome>, StopReason)> {
     let classes = data.expect_classes()?;
@@ -112,7 +112,7 @@ struct Search<'a> {
     classes: &'a Categories,
     folds: Vec<Fold<'a>>,
     tasks: Vec<Task>,
-    settings: &'a [Setting],
+    settings: &'a [GridSetting],
     counter: Counter<'a>,
 }
 

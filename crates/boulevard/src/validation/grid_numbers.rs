@@ -1,6 +1,6 @@
 //! Grid search for regression: all folds and values of C and epsilon on the same kernel rows.
 
-use super::grid_table::{Outcome, Setting};
+use super::grid_table::{GridSetting, Outcome};
 use super::grid_units::{next_start, run_units};
 use super::share::Counter;
 use crate::data::split::Split;
@@ -17,7 +17,7 @@ pub(super) fn run(
     kernel: &Kernel,
     data: &Dataset<'_>,
     splits: &[Split],
-    settings: &[Setting],
+    settings: &[GridSetting],
     context: &Context<'_>,
 ) -> Result<(Vec<Outcome>, StopReason)> {
     let counter = Counter::new(context, "grid search", settings.len() * splits.len());
@@ -38,7 +38,7 @@ pub(super) fn run(
                 (fold, target, shares)
             })
             .collect();
-        let mut last: Vec<Option<(Setting, DualSolution)>> = vec![None; folds.len()];
+        let mut last: Vec<Option<(GridSetting, DualSolution)>> = vec![None; folds.len()];
         for place in unit.settings.clone() {
             let setting = settings[place];
             for ((fold, target, shares), last) in folds.iter().zip(&mut last) {

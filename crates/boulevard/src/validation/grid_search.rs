@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cross_validate::{check_splits, cross_validate};
 use super::folds::default_folds;
-use super::grid_table::{GridResult, Setting, Table};
-use super::{Score, grid_classes, grid_numbers};
+use super::grid_table::{GridResult, GridSetting, Table};
+use super::{Score, grid_around, grid_classes, grid_numbers};
 use crate::check;
 use crate::data::Dataset;
 use crate::data::split::Split;
@@ -38,14 +38,40 @@ pub struct GridSearch {
     pub seed: u64,
     /// What to judge by; the usual measure of the target if none is given.
     pub score: Option<Score>,
-    /// Whether to fit the best point on all rows.
+    /// Whether to fit the chosen point on all rows.
     pub refit: bool,
+    /// Whether points half a step around the best are tried too; where it lies at an edge of the grid, a whole step beyond.
+    pub refine: bool,
+    /// Which point is chosen.
+    pub pick: GridPick,
+}
+
+/// Which point of a grid is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum GridPick {
+    /// The best mean over the folds
+    #[default]
+    Best,
+    /// The smoothest machine (smallest C, then smallest gamma) within one standard error of the best
+    OneSe,
+}
+
+impl GridPick {
+    /// What it does, in words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Best => "the best mean over the folds",
+            Self::OneSe => "the smallest C, then the smallest gamma, within one standard error of the best",
+        }
+    }
 }
 
 impl Default for GridSearch {
     fn default() -> Self {
         let c = vec![0.1, 1.0, 10.0, 100.0, 1000.0];
-        Self { c, gamma: Vec::new(), epsilon: Vec::new(), folds: 5, seed: 0, score: None, refit: true }
+        Self { c, gamma: Vec::new(), epsilon: Vec::new(), folds: 5, seed: 0, score: None, refit: true, refine: false, pick: GridPick::Best }
     }
 }
 
@@ -82,22 +108,21 @@ impl GridSearch {
             return Err(check::complaint(OWNER, "epsilon", "empty for a classifier", format!("{:?}", self.epsilon)));
         }
         let score = self.score.unwrap_or(Score::usual(&data.target));
-        let at = |setting: &Setting| Svc {
+        let at = |setting: &GridSetting| Svc {
             kernel: setting.kernel(&kernel),
             penalty: Penalty::C(setting.c),
             calibrate: learner.calibrate || score == Score::LogLoss,
             ..learner.clone()
         };
-        let settings = self.settings(None);
-        let mut table = Table::default();
-        if score == Score::LogLoss {
-            point_by_point(&mut table, score, &kernel, &settings, data, splits, context, &at)?;
-        } else {
-            let (outcomes, stop) = grid_classes::run(learner, &kernel, data, splits, &settings, context)?;
+        let table = self.run(None, score, &kernel, |table, settings| {
+            if score == Score::LogLoss {
+                return point_by_point(table, score, &kernel, settings, data, splits, context, &at);
+            }
+            let (outcomes, stop) = grid_classes::run(learner, &kernel, data, splits, settings, context)?;
             table.note(stop);
-            table.add_outcomes(&outcomes, &settings, &kernel, score, data, splits)?;
-        }
-        table.finish(self.refit, score, data, context, at)
+            table.add_outcomes(&outcomes, settings, &kernel, score, data, splits)
+        })?;
+        table.finish(self, score, data, context, at)
     }
 
     /// Searches for the best C, gamma and epsilon of a regressor (C and gamma only for nu-regression).
@@ -110,26 +135,53 @@ impl GridSearch {
         let kernel = self.prepare(learner, &learner.kernel, data, splits)?;
         data.expect_real()?;
         let score = self.score.unwrap_or(Score::usual(&data.target));
-        let at = |setting: &Setting| Svr {
+        let at = |setting: &GridSetting| Svr {
             kernel: setting.kernel(&kernel),
             c: setting.c,
             tube: setting.epsilon.map_or(learner.tube, Tube::Epsilon),
             ..learner.clone()
         };
-        let mut table = Table::default();
-        match learner.tube {
+        let own = match learner.tube {
             Tube::Nu(_) if !self.epsilon.is_empty() => {
                 return Err(check::complaint(OWNER, "epsilon", "empty for nu-regression", format!("{:?}", self.epsilon)));
             }
-            Tube::Nu(_) => point_by_point(&mut table, score, &kernel, &self.settings(None), data, splits, context, &at)?,
-            Tube::Epsilon(own) => {
-                let settings = self.settings(Some(own));
-                let (outcomes, stop) = grid_numbers::run(learner, &kernel, data, splits, &settings, context)?;
-                table.note(stop);
-                table.add_outcomes(&outcomes, &settings, &kernel, score, data, splits)?;
+            Tube::Nu(_) => None,
+            Tube::Epsilon(own) => Some(own),
+        };
+        let table = self.run(own, score, &kernel, |table, settings| {
+            if own.is_none() {
+                return point_by_point(table, score, &kernel, settings, data, splits, context, &at);
+            }
+            let (outcomes, stop) = grid_numbers::run(learner, &kernel, data, splits, settings, context)?;
+            table.note(stop);
+            table.add_outcomes(&outcomes, settings, &kernel, score, data, splits)
+        })?;
+        table.finish(self, score, data, context, at)
+    }
+
+    /// The grid, and the points around its best if they are asked for; `judge` adds points to the table.
+    fn run(
+        &self,
+        epsilon: Option<f64>,
+        score: Score,
+        kernel: &Kernel,
+        mut judge: impl FnMut(&mut Table, &[GridSetting]) -> Result<()>,
+    ) -> Result<Table> {
+        let settings = self.settings(epsilon);
+        let mut table = Table::default();
+        judge(&mut table, &settings)?;
+        if self.refine
+            && !table.cut_short()
+            && let Some(best) = table.best(score, GridPick::Best)
+        {
+            let around = grid_around::around(&settings, &table.settings()[best]);
+            if !around.is_empty() {
+                let before = table.settings().len();
+                judge(&mut table, &around)?;
+                table.sort(kernel, table.settings().len() - before);
             }
         }
-        table.finish(self.refit, score, data, context, at)
+        Ok(table)
     }
 
     /// Checks everything and resolves the kernel's rules.
@@ -146,7 +198,7 @@ impl GridSearch {
     }
 
     /// All points: gamma outermost, C innermost, all rising.
-    fn settings(&self, epsilon: Option<f64>) -> Vec<Setting> {
+    fn settings(&self, epsilon: Option<f64>) -> Vec<GridSetting> {
         let rising = |values: &[f64]| {
             let mut values = values.to_vec();
             values.sort_by(f64::total_cmp);
@@ -158,7 +210,7 @@ impl GridSearch {
         let mut settings = Vec::new();
         for &gamma in &or(&self.gamma, None) {
             for &epsilon in &or(&self.epsilon, epsilon) {
-                settings.extend(rising(&self.c).into_iter().map(|c| Setting { c, gamma, epsilon }));
+                settings.extend(rising(&self.c).into_iter().map(|c| GridSetting { c, gamma, epsilon }));
             }
         }
         settings
@@ -170,11 +222,11 @@ fn point_by_point<L>(
     table: &mut Table,
     score: Score,
     kernel: &Kernel,
-    settings: &[Setting],
+    settings: &[GridSetting],
     data: &Dataset<'_>,
     splits: &[Split],
     context: &Context<'_>,
-    at: &impl Fn(&Setting) -> L,
+    at: &impl Fn(&GridSetting) -> L,
 ) -> Result<()>
 where
     L: Learner + Sync,

@@ -1,6 +1,6 @@
 //! The table of a grid search: points, scores, the best of them.
 
-use super::Score;
+use super::{GridPick, GridSearch, Score};
 use crate::data::split::Split;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
@@ -33,8 +33,11 @@ pub struct GridPoint {
 pub struct GridResult<M> {
     /// The points for which all folds are finished: by gamma, then epsilon, then C.
     pub points: Vec<GridPoint>,
-    /// The place of the best point: best mean, among equals the smallest C, then the smallest gamma, then the smallest epsilon.
+    /// The place of the chosen point: best mean, among equals the smallest C, then the smallest gamma, then the smallest epsilon; or what
+    /// [`GridPick::OneSe`] prefers.
     pub best: Option<usize>,
+    /// Points that were added around the best of the grid.
+    pub refined: usize,
     /// The best point's parameters fitted on all rows, if that was asked for and the search came to its end.
     pub model: Option<M>,
     /// What the points were judged by.
@@ -52,14 +55,17 @@ impl<M> GridResult<M> {
 }
 
 /// Parameters of one point. Gamma and epsilon are `None` where the learner's own are kept.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Setting {
-    pub(super) c: f64,
-    pub(super) gamma: Option<f64>,
-    pub(super) epsilon: Option<f64>,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridSetting {
+    /// C.
+    pub c: f64,
+    /// Gamma.
+    pub gamma: Option<f64>,
+    /// Epsilon.
+    pub epsilon: Option<f64>,
 }
 
-impl Setting {
+impl GridSetting {
     /// The learner's kernel at this point.
     pub(super) fn kernel(&self, kernel: &Kernel) -> Kernel {
         self.gamma.map_or_else(|| kernel.clone(), |gamma| kernel.clone().with_gamma(gamma))
@@ -80,18 +86,46 @@ pub(super) struct Outcome {
 #[derive(Default)]
 pub(super) struct Table {
     points: Vec<GridPoint>,
-    settings: Vec<Setting>,
+    settings: Vec<GridSetting>,
     worst: StopReason,
+    /// Points that were added around the best.
+    refined: usize,
 }
 
 impl Table {
+    /// Whether points are missing.
+    pub(super) fn cut_short(&self) -> bool {
+        matches!(self.worst, StopReason::Interrupted | StopReason::TimeLimit)
+    }
+
+    /// The settings of the points.
+    pub(super) fn settings(&self) -> &[GridSetting] {
+        &self.settings
+    }
+
+    /// Puts points that were added into their places: by gamma, then epsilon, then C.
+    pub(super) fn sort(&mut self, kernel: &Kernel, added: usize) {
+        self.refined += added;
+        let own = |setting: &GridSetting| {
+            let gamma = setting.kernel(kernel).gamma().and_then(|gamma| gamma.value());
+            (gamma.unwrap_or(0.0), setting.epsilon.unwrap_or(0.0), setting.c)
+        };
+        let mut order: Vec<usize> = (0..self.points.len()).collect();
+        order.sort_by(|&a, &b| {
+            let (a, b) = (own(&self.settings[a]), own(&self.settings[b]));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
+        });
+        self.points = order.iter().map(|&i| self.points[i].clone()).collect();
+        self.settings = order.iter().map(|&i| self.settings[i]).collect();
+    }
+
     /// Notes why something ended.
     pub(super) fn note(&mut self, reason: StopReason) {
         self.worst = self.worst.worst(reason);
     }
 
     /// Adds a point whose folds are all finished.
-    pub(super) fn add(&mut self, setting: &Setting, kernel: &Kernel, scores: Vec<f64>, iterations: u64) {
+    pub(super) fn add(&mut self, setting: &GridSetting, kernel: &Kernel, scores: Vec<f64>, iterations: u64) {
         self.points.push(GridPoint {
             c: setting.c,
             gamma: setting.kernel(kernel).gamma().and_then(|gamma| gamma.value()),
@@ -108,7 +142,7 @@ impl Table {
     pub(super) fn add_outcomes(
         &mut self,
         outcomes: &[Outcome],
-        settings: &[Setting],
+        settings: &[GridSetting],
         kernel: &Kernel,
         score: Score,
         data: &Dataset<'_>,
@@ -135,12 +169,36 @@ impl Table {
         Ok(())
     }
 
-    fn best(&self, score: Score) -> Option<usize> {
+    /// The chosen point.
+    pub(super) fn best(&self, score: Score, pick: GridPick) -> Option<usize> {
+        let best = self.lowest(score)?;
+        if pick == GridPick::Best {
+            return Some(best);
+        }
+        let (point, folds) = (&self.points[best], self.points[best].scores.len().max(1));
+        let room = point.standard_deviation / (folds as f64).sqrt();
+        let room = if room.is_finite() { room } else { 0.0 };
+        let close = |i: &usize| {
+            let (mean, reach) = (self.points[*i].mean, if score.larger_is_better() { point.mean - room } else { point.mean + room });
+            if score.larger_is_better() { mean >= reach } else { mean <= reach }
+        };
+        self.by_c().into_iter().find(close)
+    }
+
+    /// Places by rising C, then gamma, then epsilon.
+    fn by_c(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.points.len()).collect();
-        // A stable sort: within one C, gamma and then epsilon rise already.
-        order.sort_by(|&a, &b| self.points[a].c.total_cmp(&self.points[b].c));
+        let or_zero = |value: Option<f64>| value.unwrap_or(0.0);
+        order.sort_by(|&a, &b| {
+            let (a, b) = (&self.points[a], &self.points[b]);
+            a.c.total_cmp(&b.c).then(or_zero(a.gamma).total_cmp(&or_zero(b.gamma))).then(or_zero(a.epsilon).total_cmp(&or_zero(b.epsilon)))
+        });
+        order
+    }
+
+    fn lowest(&self, score: Score) -> Option<usize> {
         let mut best: Option<usize> = None;
-        for i in order {
+        for i in self.by_c() {
             let mean = self.points[i].mean;
             if !mean.is_nan() && best.is_none_or(|best| score.is_better(mean, self.points[best].mean)) {
                 best = Some(i);
@@ -149,22 +207,21 @@ impl Table {
         best
     }
 
-    /// The result, with the best point fitted on all rows if `refit` and nothing stopped the search.
+    /// The result, with the chosen point fitted on all rows if `search` asks for that and nothing stopped the search.
     pub(super) fn finish<L: Learner>(
         self,
-        refit: bool,
+        search: &GridSearch,
         score: Score,
         data: &Dataset<'_>,
         context: &Context<'_>,
-        at: impl Fn(&Setting) -> L,
+        at: impl Fn(&GridSetting) -> L,
     ) -> Result<GridResult<L::Model>> {
-        let best = self.best(score);
-        let cut = matches!(self.worst, StopReason::Interrupted | StopReason::TimeLimit);
+        let best = self.best(score, search.pick);
         let model = match best {
-            Some(best) if refit && !cut => Some(at(&self.settings[best]).fit_in(data, context)?),
+            Some(best) if search.refit && !self.cut_short() => Some(at(&self.settings[best]).fit_in(data, context)?),
             _ => None,
         };
         let stop = model.as_ref().map_or(self.worst, |model| self.worst.worst(model.report().stop));
-        Ok(GridResult { points: self.points, best, model, score, stop })
+        Ok(GridResult { refined: self.refined, points: self.points, best, model, score, stop })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::grid_table::{Outcome, Setting};
+use super::grid_table::{GridSetting, Outcome};
 use super::share::share;
 use crate::data::Matrix;
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub(super) fn run_units(
     solver: &SolverSettings,
     x: &Matrix<'_>,
     folds: usize,
-    settings: &[Setting],
+    settings: &[GridSetting],
     context: &Context<'_>,
     work: impl Fn(&Unit, &TableKernel<'_>, &SolverSettings, &Context<'_>) -> Result<Vec<Outcome>> + Sync,
 ) -> Result<Vec<Outcome>> {
@@ -49,7 +49,7 @@ pub(super) fn run_units(
     let whole = (x.rows() as f64).powi(2) * size_of::<f32>() as f64;
     solver.shrinking &= whole > megabytes * 1e6;
     let results = parallel::map(at_once, units.len(), |u| {
-        let source = TableKernel::new(&settings[units[u].settings.start].kernel(kernel), x, &inner);
+        let source = TableKernel::new(&settings[units[u].settings.start].kernel(kernel).similarity(), x, &inner);
         work(&units[u], &source, &solver, &inner)
     });
     let mut outcomes = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn run_units(
     Ok(outcomes)
 }
 
-fn cut(settings: &[Setting], folds: usize, samples: usize, context: &Context<'_>) -> Vec<Unit> {
+fn cut(settings: &[GridSetting], folds: usize, samples: usize, context: &Context<'_>) -> Vec<Unit> {
     let mut gammas = Vec::new();
     let mut first = 0;
     for same in settings.chunk_by(|a, b| a.gamma == b.gamma) {

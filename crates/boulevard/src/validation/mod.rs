@@ -24,6 +24,7 @@
 
 mod cross_validate;
 mod folds;
+mod grid_around;
 mod grid_classes;
 mod grid_numbers;
 mod grid_search;
@@ -36,9 +37,10 @@ mod share;
 #[cfg(test)]
 mod tests;
 
-pub use cross_validate::{CrossValidation, FoldResult, cross_validate};
+pub use cross_validate::{CrossValidation, FoldResult, SetAnswers, cross_validate};
 pub use folds::default_folds;
-pub use grid_search::GridSearch;
-pub use grid_table::{GridPoint, GridResult};
+pub use grid_around::{AutomaticGrid, around};
+pub use grid_search::{GridPick, GridSearch};
+pub use grid_table::{GridPoint, GridResult, GridSetting};
 pub use loss::{loss, loss_name};
 pub use score::Score;

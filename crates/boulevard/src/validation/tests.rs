@@ -313,3 +313,24 @@ fn bad_searches_are_named() {
         assert!(split.test.iter().all(|row| !split.train.iter().any(|other| other / 4 == row / 4)));
     }
 }
+
+#[test]
+fn a_grid_of_its_own_is_refined_around_its_best() {
+    let data = generate::banana(90, 3);
+    let kernel = crate::kernel::Kernel::default();
+    let grid = AutomaticGrid::new(&kernel, &data).unwrap();
+    assert_eq!((grid.c.len(), grid.gamma.len(), grid.epsilon.len()), (5, 5, 0));
+    let search = GridSearch { c: grid.c.clone(), gamma: grid.gamma.clone(), folds: 3, refit: false, ..GridSearch::default() };
+    let plain = search.svc(&Svc::default(), &data, &Context::single()).unwrap();
+    let refined = GridSearch { refine: true, ..search.clone() }.svc(&Svc::default(), &data, &Context::single()).unwrap();
+    assert_eq!((plain.points.len(), plain.refined, refined.points.len(), refined.refined), (25, 0, 33, 8));
+    assert!(refined.best_point().unwrap().mean >= plain.best_point().unwrap().mean);
+    // All points of the grid are there unchanged, and all are in order.
+    for point in &plain.points {
+        assert!(refined.points.iter().any(|other| (other.c, other.gamma) == (point.c, point.gamma) && other.mean == point.mean));
+    }
+    assert!(refined.points.windows(2).all(|pair| (pair[0].gamma, pair[0].c) < (pair[1].gamma, pair[1].c)));
+    let calm = GridSearch { pick: GridPick::OneSe, ..search }.svc(&Svc::default(), &data, &Context::single()).unwrap();
+    let (best, chosen) = (plain.best_point().unwrap(), calm.best_point().unwrap());
+    assert!(chosen.c <= best.c && chosen.mean >= best.mean - best.standard_deviation / 3f64.sqrt());
+}

@@ -9,7 +9,7 @@ use boulevard::data::{Categories, Dataset, Target};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::observe::{Context, StopReason};
 use boulevard::persist::{AnyModel, libsvm_text};
-use boulevard::svm::{ClassWeight, Learner, Model, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
+use boulevard::svm::{CalibrationMethod, ClassWeight, Learner, Model, OneClass, Penalty, SolverSettings, Svc, Svr, Tube};
 use boulevard::validation::default_folds;
 
 use super::report as lines;
@@ -210,6 +210,8 @@ impl Request {
                 class_weight,
                 solver: self.solver,
                 calibrate: self.probability,
+                // The file has room for no other.
+                calibration: CalibrationMethod::Sigmoid,
                 ..Svc::default()
             })
         };

@@ -40,20 +40,20 @@ pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result
     if let Some(path) = &args.output {
         fitted.save(path)?;
     }
+    let drawn = |point: &SelectionPoint| GridCell {
+        first: point.ln_rho.exp(),
+        second: Some(point.c),
+        error: point.error,
+        deviation: point.deviation,
+    };
+    let grid: Vec<GridCell> = found.points.iter().map(drawn).collect();
+    let picture = gallery::search(&grid, ["rho", "c"], found.best, learner.target() != TargetKind::Real);
     if let Some(path) = &args.report {
-        let drawn = |point: &SelectionPoint| GridCell {
-            first: point.ln_rho.exp(),
-            second: Some(point.c),
-            error: point.error,
-            deviation: point.deviation,
-        };
-        let grid: Vec<GridCell> = found.points.iter().map(drawn).collect();
-        let picture = gallery::search(&grid, ["rho", "c"], found.best, learner.target() != TargetKind::Real);
         let chosen = MultiTaskSelection { ln_rho: Some(best.ln_rho), c: Some(best.c), ..learner.clone() };
-        super::report(path, picture, &fitted, &Work { learner: chosen.into(), ..plan.work.clone() }, &data, args)?;
+        super::report(path, picture.clone(), &fitted, &Work { learner: chosen.into(), ..plan.work.clone() }, &data, args, "")?;
     }
     if args.run.json {
-        print_json(&json!({ "grid": found.points, "best": best, "model": args.output, "fit": fitted.to_json() }))?;
+        print_json(&json!({ "grid": found.points, "best": best, "model": args.output, "fit": fitted.to_json(), "pictures": [picture] }))?;
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(std::iter::once("c \\ rho".to_owned()).chain(search.ln_rho.iter().map(|ln_rho| number::g(ln_rho.exp()))));

@@ -188,7 +188,11 @@ def _kernel_classifier(written: Written, model: Any, x: str, likely: bool) -> No
             first = chances.sigmoids(g, outputs, of)
             made = chances.two_classes(g, g.add("Sub", g.constant(1.0), first), codes)
         else:
-            made = chances.pairs(g, outputs, of, codes, count) if pairwise else chances.against_rest(g, outputs, of, codes, True)
+            power = record.sharpening
+            if pairwise:
+                made = chances.pairs(g, outputs, of, codes, count, power)
+            else:
+                made = chances.against_rest(g, outputs, of, codes, True, power)
         written.numbers("probabilities", made, count)
 
 
@@ -205,7 +209,7 @@ def _against_rest(written: Written, model: Any, decision: str, likely: bool) -> 
             first = chances.sigmoids(g, g.add("Neg", decision), of)
             made = chances.two_classes(g, g.add("Sub", g.constant(1.0), first), codes)
         else:
-            made = chances.against_rest(g, decision, of, codes, True)
+            made = chances.against_rest(g, decision, of, codes, True, written.record.sharpening)
         written.numbers("probabilities", made, count)
 
 

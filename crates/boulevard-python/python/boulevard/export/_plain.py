@@ -46,15 +46,13 @@ class Plain:
     meaning: Meaning
     #: Class labels as plain Python values; for labels one pair per decision.
     classes: list[Any]
+    #: What takes the place of a missing value in every column; none where the model knows none.
+    fill: list[float] | None = None
 
 
 def plain(model: Any) -> Plain:
     """The plain form of a fitted linear or rule model."""
     record = read(model)
-    if record.fill is not None:
-        raise ExportError(
-            "the model fills in missing values before it decides", "use boulevard.to_onnx, or fill them in where the text runs"
-        )
     weights, biases, meaning, grown = _linear(model, record)
     n = weights.shape[1] - len(grown)
     own, rules = weights[:, :n], weights[:, n:]
@@ -82,7 +80,8 @@ def plain(model: Any) -> Plain:
         decisions.append(Decision(name, bias, weighted, said))
     given = getattr(model, "feature_names_in_", None)
     columns = [str(one) for one in given] if given is not None else [f"x{j + 1}" for j in range(n)]
-    return Plain(type(model).__name__, columns, decisions, meaning, classes)
+    fill = None if record.fill is None else [float(value) for value in record.fill]
+    return Plain(type(model).__name__, columns, decisions, meaning, classes, fill)
 
 
 def _linear(model: Any, record: Record) -> tuple[Any, Any, Meaning, list[Tree]]:

@@ -9,6 +9,8 @@ from ._graph import Graph
 
 #: Probabilities of pairs and of classes against the rest stay this far from 0 and 1.
 _LEAST = 1e-7
+#: Logarithms of probabilities are cut here.
+_FLOOR = 1e-12
 
 
 def sigmoids(g: Graph, values: str, of: Floats) -> str:
@@ -22,7 +24,7 @@ def two_classes(g: Graph, second: str, predicted: str) -> str:
     return consistent(g, g.add("Concat", first, second, axis=1), predicted, 2)
 
 
-def against_rest(g: Graph, values: str, of: Floats, predicted: str, clip: bool) -> str:
+def against_rest(g: Graph, values: str, of: Floats, predicted: str, clip: bool, power: Floats | None = None) -> str:
     """Every class against the others, made to sum to one."""
     classes = len(of)
     finite = g.add("Not", g.add("IsInf", values))
@@ -33,10 +35,11 @@ def against_rest(g: Graph, values: str, of: Floats, predicted: str, clip: bool) 
     total = g.row_sum(each)
     some = g.positive(total)
     whole = g.add("Div", each, g.add("Where", some, total, g.constant(1.0)))
-    return consistent(g, g.add("Where", some, whole, g.constant(np.full((1, classes), 1.0 / classes))), predicted, classes)
+    whole = g.add("Where", some, whole, g.constant(np.full((1, classes), 1.0 / classes)))
+    return consistent(g, sharpened(g, whole, power), predicted, classes)
 
 
-def pairs(g: Graph, outputs: str, of: Floats, predicted: str, classes: int) -> str:
+def pairs(g: Graph, outputs: str, of: Floats, predicted: str, classes: int, power: Floats | None = None) -> str:
     """Pairs of classes, coupled as the library does (Wu, Lin and Weng 2004, algorithm 2)."""
     likely = _clipped(g, sigmoids(g, outputs, of))
     # r[i, j] is the probability of i when only i and j are possible: a table of pairs and one of their complements, laid out by class.
@@ -51,7 +54,15 @@ def pairs(g: Graph, outputs: str, of: Floats, predicted: str, classes: int) -> s
     own = g.add("ReduceSum", g.add("Mul", turned, turned), g.constant([2], np.int64), keepdims=1)
     q = g.add("Sub", g.add("Mul", own, g.constant(np.eye(classes))), g.add("Mul", turned, r))
     start = g.add("Add", g.times(g.row_sum(outputs), 0.0), g.constant(np.full((1, classes), 1.0 / classes)))
-    return consistent(g, _coupled(g, q, start, classes), predicted, classes)
+    return consistent(g, sharpened(g, _coupled(g, q, start, classes), power), predicted, classes)
+
+
+def sharpened(g: Graph, chances: str, power: Floats | None) -> str:
+    """A power of probabilities with a shift per class, made to sum to one; nothing where none was fitted."""
+    if power is None:
+        return chances
+    logs = g.times(g.add("Log", g.add("Max", chances, g.constant(_FLOOR))), float(power[0]))
+    return g.add("Softmax", g.plus(logs, power[1:]) if len(power) > 1 else logs, axis=1)
 
 
 def _clipped(g: Graph, values: str) -> str:

@@ -39,6 +39,11 @@ class Record:
         """Slope and shift of the sigmoid of every output, where probabilities were fitted."""
         return self.arrays.get("sigmoids")
 
+    @property
+    def sharpening(self) -> Floats | None:
+        """The power of coupled probabilities and then the shift of every class, if any, where these were fitted."""
+        return self.arrays.get("sharpening")
+
 
 @dataclass
 class Machine:

@@ -25,6 +25,7 @@ def to_json(model: Any) -> str:
     text : str
         An object with ``columns``, ``classes``, ``meaning`` (what decisions stand for) and ``decisions``: each has a ``bias``, ``weights``
         by column, and ``trees`` of tests ``column <= threshold``, whose leaves say what they add. Scaling is folded in: columns are raw.
+        A model that fills in missing values has ``missing``: what to put in, by column.
     """
     form = plain(model)
     decisions = [
@@ -37,6 +38,8 @@ def to_json(model: Any) -> str:
         for one in form.decisions
     ]
     whole = {"model": form.kind, "columns": form.columns, "meaning": form.meaning, "classes": form.classes, "decisions": decisions}
+    if form.fill is not None:
+        whole["missing"] = dict(zip(form.columns, form.fill, strict=True))
     return json.dumps(whole, indent=1)
 
 
@@ -69,7 +72,11 @@ def to_python(model: Any, name: str = "predict") -> str:
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ParameterError(f"name must be a name that Python takes, got {name!r}", "name")
     form = plain(model)
-    lines = [f"def {name}(x):", f'    """{form.kind} of {", ".join(_safe(one) for one in form.columns)}."""', "    d = ["]
+    lines = [f"def {name}(x):", f'    """{form.kind} of {", ".join(_safe(one) for one in form.columns)}."""']
+    if form.fill is not None:
+        # NaN differs from itself.
+        lines.append(f"    x = [fill if value is None or value != value else value for value, fill in zip(x, {form.fill!r})]")
+    lines.append("    d = [")
     lines += [f"        {_python_sum(form, one)}," for one in form.decisions]
     lines += ["    ]", *_python_answer(form)]
     return "\n".join(lines) + "\n"
@@ -122,7 +129,7 @@ def _python_answer(form: Plain) -> list[str]:
 def to_sql(model: Any, table: str = "data", keep: Sequence[str] = ()) -> str:
     """A fitted linear or rule model as one SQL query.
 
-    The query is plain SQL (``SELECT``, ``CASE``, arithmetic; no functions but ``ABS``), which SQLite, PostgreSQL, DuckDB and others run.
+    The query is plain SQL (``SELECT``, ``CASE``, arithmetic; no functions but ``ABS`` and ``COALESCE``), which SQLite, PostgreSQL, DuckDB and others run.
 
     Parameters
     ----------
@@ -137,7 +144,7 @@ def to_sql(model: Any, table: str = "data", keep: Sequence[str] = ()) -> str:
     -------
     query : str
         One row per row of the table: the columns to keep, the decision values, and (for classifiers) ``label``. A row with a NULL in a
-        column that counts gets NULL.
+        column that counts gets NULL, unless the model fills in missing values.
     """
     form = plain(model)
     inner = [_quoted(one) for one in keep]
@@ -178,9 +185,14 @@ def _sql_sum(form: Plain, one: Decision) -> str:
         # No decision can be lower; infinity has no common spelling.
         return "-1e308"
     terms = [_number(one.bias)]
-    terms += [f"{_number(weight)} * {_quoted(form.columns[j])}" for j, weight in one.weights]
+    terms += [f"{_number(weight)} * {_sql_column(form, j)}" for j, weight in one.weights]
     terms += [_sql_tree(form, tree) for tree in one.trees]
     return "\n    + ".join(terms)
+
+
+def _sql_column(form: Plain, feature: int) -> str:
+    name = _quoted(form.columns[feature])
+    return name if form.fill is None else f"COALESCE({name}, {_number(form.fill[feature])})"
 
 
 def _number(value: float) -> str:
@@ -190,7 +202,7 @@ def _number(value: float) -> str:
 def _sql_tree(form: Plain, tree: Split | float) -> str:
     if isinstance(tree, float):
         return _number(tree)
-    column, at = _quoted(form.columns[tree.feature]), _number(tree.threshold)
+    column, at = _sql_column(form, tree.feature), _number(tree.threshold)
     below, above = _sql_tree(form, tree.below), _sql_tree(form, tree.above)
     return f"CASE WHEN {column} <= {at} THEN {below} WHEN {column} > {at} THEN {above} END"
 

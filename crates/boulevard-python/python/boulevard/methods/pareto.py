@@ -1,5 +1,6 @@
 """The whole trade-off between margin and error in one fit."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -8,22 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import _core
-from .._base import fitting
+from .._base import fitting, warn
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
-from .._classes import class_names
+from .._classes import class_names, read_weights
 from .._docs import document
 from .._files import loads
-from .._kernels import kernel_parameters
+from .._kernels import describe_kernel, kernel_parameters
 from .._limits import seed_of
 from .._request import Data
-from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
+from .._typing import CalibrationMethod, Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
 from ..svm._kernel_machine import MACHINE_LIMITS, steps_of
 from ..svm.classification import SVC, KernelClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -43,11 +42,21 @@ class ParetoSVC(KernelClassifier):
 
     A front of machines, from the hardest margin to the widest street, is computed in one fit; errors are measured on rows held out;
     one point is picked and predicts. Each point is the support vector machine of some ``C`` and comes with the certificate that it is.
+    By default several widths of the kernel are compared first, by coarse fronts on the same hold-outs (``family_``).
     More than two classes: one front per class against the rest, and one common position along all of them.
 
     Parameters
     ----------
-    {kernel}
+    kernel : str or callable, default="rbf"
+        As in :class:`SVC`.
+    degree : int, default=3
+        As in :class:`SVC`.
+    gamma : "auto", "scale", float or list of float, default="auto"
+        The kernel's width. "auto" compares 1/64 to 4 times the rule "scale" and takes the one with the lowest estimated hold-out error;
+        a list compares these; "scale" and a number are one width. Without a hold-out and in an evolution "auto" is "scale". (The rule
+        that other classes call "auto", one over the number of columns, is ``1 / X.shape[1]`` here.)
+    coef0 : float, default=0.0
+        As in :class:`SVC`.
     mode : {"hybrid", "exact", "evolve"}, default="hybrid"
         "exact" solves one problem per sum of alphas to the tolerance. "hybrid" does the same and, where the kernel is not positive
         semi-definite, looks for better minima by restarts and mixtures. "evolve" is the evolution of the paper (NSGA-II).
@@ -69,12 +78,14 @@ class ParetoSVC(KernelClassifier):
         Share of the rows of every class on which errors are measured; 0 for none.
     holdout_repeats : int, default=5
         Hold-outs over which errors are averaged before a point of an exact front is picked; ``front_`` shows those of the first.
-    bias : {"none", "objective"}, default="none"
+    bias : {"auto", "none", "objective"}, default="auto"
         Whether machines have an intercept. "objective" makes the balance of both classes a third objective; exact points keep it.
+        "auto" means "none" for kernels in whose space a constant is as good as contained ("rbf", "laplacian", "inverse_multiquadric")
+        and in an evolution, else "objective": without an intercept an indefinite kernel may put all rows on one side.
     pick : {"holdout", "knee", "one-se"} or int, default="holdout"
-        The point that predicts: lowest estimated hold-out error (``holdout_estimate_``; the middle one of equals), the knee of the
-        front, the largest margin with an estimate within one standard error of the lowest, or a row of ``front_``. Without a hold-out
-        the first and third mean the knee.
+        The point that predicts: lowest estimated hold-out error (``holdout_estimate_``; the middle one of equals), the knee (the corner
+        of the curve of slack against norm, both as logarithms), the largest margin with an estimate within one standard error of the
+        lowest, or a row of ``front_``. Without a hold-out the first and third mean the knee.
     refit : bool, default=True
         Whether the picked point of an exact front is solved once more on all rows, the held-out ones too, at the same position.
     tol : float, default=1e-5
@@ -85,6 +96,8 @@ class ParetoSVC(KernelClassifier):
         Steps of the solver per point at most; -1 means 200 per row and 100 000.
     calibrate : bool, default=False
         Whether to fit probabilities with the model. Otherwise that happens when ``predict_proba`` is first called.
+    calibration : {"auto", "sigmoid", "temperature", "vector"}, default="auto"
+        How probabilities of more than two classes are made, as in :class:`SVC`.
     {device}
     {shared}
 
@@ -99,7 +112,22 @@ class ParetoSVC(KernelClassifier):
     picked_ : int
         The row of ``front_`` that predicts.
     marks_ : dict
-        Rows worth a mark: ``lowest`` hold-out error, ``knee``, ``one_se``, and ``parting``, where training and hold-out error part.
+        Rows worth a mark: ``lowest`` hold-out error, ``knee``, ``one_se``, and ``parting``, where training and hold-out error part; None
+        where there is no such row.
+    family_ : list of dict
+        One entry per width that was compared, by rising ``gamma``: its coarse ``front`` (as ``front_``), ``estimates`` of the hold-out
+        error, their ``lowest``, how many ``holdouts`` were judged, and the ``hypervolume`` (from sum 0 and the largest quadratic term of
+        all widths). Empty where there was one width only.
+    common_front_ : ndarray, structured
+        The points of all widths that no other is better than in both objectives, with their ``gamma``.
+    gamma_ : float
+        The width of the front, where the kernel has one.
+    intercept_used_ : bool
+        Whether the machines have an intercept.
+    constant_error_ : float
+        The error of always answering the most frequent class.
+    no_better_than_constant_ : bool
+        Whether the point that was picked is estimated to be no better than that; ``fit`` warns then.
     hypervolume_ : float
         The area that the front covers, measured from sum 0 and the quadratic term of all ones.
     holdout_estimate_ : ndarray of shape (n_points,)
@@ -143,10 +171,12 @@ class ParetoSVC(KernelClassifier):
         "variant": [StrOptions({"paper", "textbook"})],
         "holdout": [Interval(Real, 0.0, 1.0, closed="left")],
         "holdout_repeats": [Interval(Integral, 1, None, closed="left")],
-        "bias": [StrOptions({"none", "objective"})],
+        "bias": [StrOptions({"auto", "none", "objective"})],
+        "gamma": [StrOptions({"auto", "scale"}), Interval(Real, 0.0, None, closed="left"), "array-like"],
         "pick": [StrOptions({"holdout", "knee", "one-se"}), Interval(Integral, 0, None, closed="left")],
         "refit": ["boolean"],
         "calibrate": ["boolean"],
+        "calibration": [StrOptions({"auto", "sigmoid", "temperature", "vector"})],
     }
     # What plain classifiers have as parameters.
     class_weight = None
@@ -158,7 +188,7 @@ class ParetoSVC(KernelClassifier):
         *,
         kernel: str | KernelFunction = "rbf",
         degree: int = 3,
-        gamma: Gamma = "scale",
+        gamma: Gamma | Sequence[float] = "auto",
         coef0: float = 0.0,
         mode: Literal["hybrid", "exact", "evolve"] = "hybrid",
         n_points: int = 100,
@@ -169,13 +199,14 @@ class ParetoSVC(KernelClassifier):
         variant: Literal["paper", "textbook"] = "paper",
         holdout: float = 0.2,
         holdout_repeats: int = 5,
-        bias: Literal["none", "objective"] = "none",
+        bias: Literal["auto", "none", "objective"] = "auto",
         pick: int | Literal["holdout", "knee", "one-se"] = "holdout",
         refit: bool = True,
         tol: float = 1e-5,
         cache_size: float = 200,
         max_iter: int = -1,
         calibrate: bool = False,
+        calibration: CalibrationMethod = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
         max_time: float | None = None,
@@ -203,6 +234,7 @@ class ParetoSVC(KernelClassifier):
         self.cache_size = cache_size
         self.max_iter = max_iter
         self.calibrate = calibrate
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.max_time = max_time
@@ -211,13 +243,14 @@ class ParetoSVC(KernelClassifier):
         self.random_state = random_state
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:  # type: ignore[override]  # a front has no weights of samples
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the front and pick a point.
 
         Parameters
         ----------
         {training_or_kernel}
         {labels}
+        {sample_weight}
 
         {self}
         """
@@ -225,16 +258,42 @@ class ParetoSVC(KernelClassifier):
         original = (X, y)
         X, y = self._read_training(X, y)
         _, codes = self._encode(y, original)
-        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_)), original)
+        weights = read_weights(sample_weight, X)
+        self._check_classes_left(codes, weights)
+        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_), weights), original)
         self.class_weight_ = np.ones(len(self.classes_))
         self._take(parts)
         self._end(parts, raised)
+        if self.no_better_than_constant_:
+            warn(
+                f"The front is no better than a constant: an estimated error of {self.holdout_estimate_[self.picked_]:.3g} where always "
+                f"answering the most frequent class has {self.constant_error_:.3g}. Try another kernel or other columns.",
+                UserWarning,
+            )
         return self
+
+    def _kernel(self) -> Parts:
+        if callable(self.kernel):
+            return super()._kernel()
+        own = self.gamma if np.ndim(self.gamma) == 0 and self.gamma != "auto" else "scale"
+        return describe_kernel(self.kernel, {"gamma": own, "degree": self.degree, "coef0": self.coef0})
+
+    def _widths(self) -> str | list[float]:
+        """What the native learner compares."""
+        if isinstance(self.gamma, str):
+            return "auto" if self.gamma == "auto" else "kernel"
+        if np.ndim(self.gamma) == 0:
+            return "kernel"
+        values = np.asarray(self.gamma)
+        if values.ndim != 1 or values.dtype.kind not in "iuf":
+            raise ValueError(f"gamma must be 'auto', 'scale', a number or a list of numbers, got {self.gamma!r}")
+        return [float(value) for value in values]
 
     def _learner(self, class_weight: Any) -> Parts:
         """Parameters of the native learner."""
         return {
             "kernel": self._kernel(),
+            "widths": self._widths(),
             "mode": self.mode,
             "n_points": int(self.n_points),
             "population_size": int(self.population_size),
@@ -251,15 +310,20 @@ class ParetoSVC(KernelClassifier):
             "cache_megabytes": megabytes(self.cache_size),
             "max_iterations": None if self.max_iter == -1 else int(self.max_iter),
             "calibrate": bool(self.calibrate),
+            "calibration": self.calibration,
             "seed": seed_of(self.random_state),
         }
 
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
-        pick = given["pick"]
+        pick, widths = given["pick"], given["widths"]
+        kernel = kernel_parameters(given["kernel"])
+        # A rule among the kernel's parameters is what "auto" asks about.
+        width = widths if isinstance(widths, list) else "auto" if widths == "auto" and kernel.get("gamma") == "scale" else None
         return {
             **{name: given[name] for name in cls._get_param_names() if name in given},
-            **kernel_parameters(given["kernel"]),
+            **kernel,
+            **({} if width is None else {"gamma": width}),
             "pick": pick["index"] if isinstance(pick, dict) else pick.replace("_", "-"),
             "tol": given["tolerance"],
             "cache_size": cache_size_of(given["cache_megabytes"]),
@@ -279,9 +343,26 @@ class ParetoSVC(KernelClassifier):
         self.holdout_rows_ = front["holdout_rows"]
         self.train_rows_ = front["rows"]
         self._order = front["order"]
+        self.family_ = [
+            {**own, "front": _structured(own.pop("table")), "lowest": float(np.min(own["estimates"], initial=np.inf))}
+            for own in front["family"]
+        ]
+        common = _structured(front["common"])
+        with_width = np.empty(len(common), dtype=[("gamma", np.float64), *_DTYPE.descr])
+        with_width["gamma"] = front["common_gamma"]
+        for name in COLUMNS:
+            with_width[name] = common[name]
+        self.common_front_ = with_width
+        self.gamma_ = self._gamma if front["width"] is None else self.family_[front["width"]]["gamma"]
+        self.intercept_used_ = front["intercept"]
+        self.constant_error_ = front["constant_error"]
+        self.no_better_than_constant_ = front["no_better"]
 
     def select(self, index: int) -> SVC:
-        """The classifier at one point of the front, as it stands there (learnt from the rows that were not held out).
+        """The classifier at one point of the front.
+
+        The one that was picked is the classifier that predicts (with ``refit`` solved again on all rows); all others are as they stand
+        on the front, learnt from the rows that were not held out.
 
         Parameters
         ----------
@@ -302,7 +383,7 @@ class ParetoSVC(KernelClassifier):
             C=c if np.isfinite(c) and c > 0 else 1.0,
             kernel=self.kernel,
             degree=self.degree,
-            gamma=self.gamma,
+            gamma=self.gamma_ if self.gamma_ else "scale",
             coef0=self.coef0,
             tol=self.tol,
             cache_size=self.cache_size,

@@ -4,13 +4,14 @@ from ._boosted import BoostingDisplay, HardRowsDisplay, LabelScoresDisplay
 from ._feature_induction import InductionDisplay, RulesDisplay, RulesPathDisplay
 from ._multi_sample import ErrorBySizeDisplay, SequentialDisplay
 from ._multitask_selection import SelectionErrorDisplay, SelectionPathDisplay, SelectionWeightDisplay, TaskFeatureDisplay, TransferDisplay
-from ._pareto import FrontDisplay
+from ._pareto import FamilyDisplay, FrontDisplay
 from ._svm import DecisionDisplay, TuneDisplay
 
 __all__ = [
     "BoostingDisplay",
     "DecisionDisplay",
     "ErrorBySizeDisplay",
+    "FamilyDisplay",
     "FrontDisplay",
     "HardRowsDisplay",
     "LabelScoresDisplay",

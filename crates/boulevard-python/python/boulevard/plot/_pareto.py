@@ -170,3 +170,71 @@ class FrontDisplay:
         right.legend(fontsize="small")
         self.axes_, self.figure_ = (left, right), left.figure
         return self
+
+
+class FamilyDisplay:
+    """The fronts of all widths that a fit compared, and their estimated errors.
+
+    The left picture shows every width's coarse front and the points of the common one; the right one the estimated hold-out error along
+    each, with the width that was chosen drawn thick.
+
+    Parameters
+    ----------
+    family : list of dict
+        As ``ParetoSVC.family_``.
+    common : ndarray, structured
+        As ``ParetoSVC.common_front_``.
+    gamma : float
+        The width that was chosen.
+
+    Examples
+    --------
+    >>> from boulevard import ParetoSVC
+    >>> from boulevard.datasets import make_banana
+    >>> from boulevard.plot import FamilyDisplay
+    >>> X, y = make_banana(150)
+    >>> display = FamilyDisplay.from_estimator(ParetoSVC().fit(X, y))  # doctest: +SKIP
+    """
+
+    def __init__(self, *, family: list[dict[str, Any]], common: NDArray[Any], gamma: float) -> None:
+        self.family = family
+        self.common = common
+        self.gamma = gamma
+
+    @classmethod
+    def from_estimator(cls, estimator: "ParetoSVC", *, ax: "Sequence[Axes] | None" = None) -> Self:
+        """Draw what a fit compared.
+
+        Parameters
+        ----------
+        estimator : ParetoSVC
+            A fitted one that compared several widths.
+        ax : sequence of two matplotlib axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        display : FamilyDisplay
+            The pictures with their data.
+        """
+        if not estimator.family_:
+            raise ValueError("this front was computed for one width only: fit it with gamma='auto' or a list of values")
+        return cls(family=estimator.family_, common=estimator.common_front_, gamma=estimator.gamma_).plot(ax=ax)
+
+    def plot(self, ax: "Sequence[Axes] | None" = None) -> Self:
+        """Draw; returns the display with ``axes_`` and ``figure_``."""
+        left, right = two_axes(ax)
+        for number, own in enumerate(self.family):
+            front, color, thick = own["front"], f"C{number}", own["gamma"] == self.gamma
+            style = {"color": color, "linewidth": 2.2 if thick else 0.9, "label": f"{own['gamma']:.3g}" + (" (chosen)" if thick else "")}
+            left.plot(front["sum_alpha"], -front["quadratic"], ".-", markersize=4, **style)
+            known = np.isfinite(front["equivalent_c"])
+            right.plot(front["equivalent_c"][known], own["estimates"][known], ".-", markersize=4, **style)
+        left.plot(self.common["sum_alpha"], -self.common["quadratic"], "o", color="k", markersize=8, fillstyle="none", label="common front")
+        right.set_xscale("log")
+        left.set(xlabel="sum of alphas", ylabel="minus the quadratic term", title="fronts of all widths")
+        right.set(xlabel="equivalent C", ylabel="estimated share of wrong rows", title="errors along them")
+        left.legend(title="gamma", fontsize="small")
+        right.legend(title="gamma", fontsize="small")
+        self.axes_, self.figure_ = (left, right), left.figure
+        return self

@@ -153,7 +153,7 @@ class TuneDisplay:
     scoring : str
         What they measure.
     best : tuple of int
-        Row and column of the best point.
+        Row and column of the chosen point.
     """
 
     def __init__(self, *, C: NDArray[Any], gamma: NDArray[Any], scores: NDArray[Any], scoring: str, best: tuple[int, ...]) -> None:
@@ -174,16 +174,16 @@ class TuneDisplay:
         for value, g, score in zip(table["param_C"], gammas, table["mean_test_score"], strict=True):
             place = np.searchsorted(gamma, g), np.searchsorted(C, value)
             scores[place] = pick(scores[place], score)
-        flat = np.nanargmax(scores) if result.larger_is_better_ else np.nanargmin(scores)
-        best = tuple(int(i) for i in np.unravel_index(flat, scores.shape))
+        chosen = result.best_index_
+        best = int(np.searchsorted(gamma, gammas[chosen])), int(np.searchsorted(C, table["param_C"][chosen]))
         return cls(C=C, gamma=gamma, scores=scores, scoring=result.scoring_, best=best).plot(ax=ax, **kwargs)
 
     def plot(self, ax: "Axes | None" = None, *, cmap: str = "viridis") -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
         self.image_ = ax.imshow(self.scores, origin="lower", aspect="auto", cmap=cmap)
-        ax.set_xticks(range(len(self.C)), [f"{value:g}" for value in self.C])
-        ax.set_yticks(range(len(self.gamma)), [f"{value:g}" for value in self.gamma])
+        ax.set_xticks(range(len(self.C)), [f"{value:.3g}" for value in self.C])
+        ax.set_yticks(range(len(self.gamma)), [f"{value:.3g}" for value in self.gamma])
         ax.set(xlabel="C", ylabel="gamma")
         ax.plot(self.best[1], self.best[0], marker="*", color="white", markeredgecolor="k", markersize=14)
         ax.figure.colorbar(self.image_, ax=ax, label=self.scoring)

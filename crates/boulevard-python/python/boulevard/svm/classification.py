@@ -17,7 +17,7 @@ from .._docs import document
 from .._files import loads
 from .._limits import seed_of
 from .._request import Data
-from .._typing import ClassWeight, Floats, Gamma, KernelFunction, Labels, Parts, RandomState, TableLike
+from .._typing import CalibrationMethod, ClassWeight, Floats, Gamma, KernelFunction, Labels, Parts, RandomState, TableLike
 from ._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
 
 __all__ = ["SVC", "NuSVC"]
@@ -27,6 +27,7 @@ CLASSIFIER_LIMITS: dict[str, list[Any]] = {
     "decision_function_shape": [StrOptions({"ovr", "ovo"})],
     "break_ties": ["boolean"],
     "calibrate": ["boolean"],
+    "calibration": [StrOptions({"auto", "sigmoid", "temperature", "vector"})],
 }
 
 #: scikit-learn's own way out of its parameter: programs of all versions from 1.6 on run unchanged.
@@ -75,6 +76,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
             "penalty": self._penalty(),
             "class_weight": class_weight,
             "calibrate": bool(self.calibrate) or getattr(self, "probability", None) is True,
+            "calibration": self.calibration,
             "seed": seed_of(self.random_state),
         }
 
@@ -87,6 +89,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
             **super()._constructor(given),
             "class_weight": given_weights(given["class_weight"]),
             "calibrate": given["calibrate"],
+            "calibration": given["calibration"],
             "random_state": given["seed"],
         }
 
@@ -261,6 +264,7 @@ class SVC(KernelClassifier):
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
         calibrate: bool = False,
+        calibration: CalibrationMethod = "auto",
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
@@ -282,6 +286,7 @@ class SVC(KernelClassifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.calibrate = calibrate
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
@@ -359,6 +364,7 @@ class NuSVC(KernelClassifier):
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
         calibrate: bool = False,
+        calibration: CalibrationMethod = "auto",
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
@@ -380,6 +386,7 @@ class NuSVC(KernelClassifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.calibrate = calibrate
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit

@@ -15,7 +15,7 @@ from .._exports import LinearExports
 from .._files import loads
 from .._limits import SHARED_LIMITS, seed_of
 from .._request import Data
-from .._typing import ClassWeight, Floats, Labels, Parts, RandomState, TableLike
+from .._typing import CalibrationMethod, ClassWeight, Floats, Labels, Parts, RandomState, TableLike
 from ._kernel_machine import HUGE
 from .regression import read_numbers
 
@@ -102,6 +102,8 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         Accepted for compatibility; fits end by their certificate. ``max_time`` limits them.
     calibrate : bool, default=False
         Whether to fit probabilities with the model; otherwise that happens when ``predict_proba`` is first called.
+    calibration : {"auto", "sigmoid", "temperature", "vector"}, default="auto"
+        How probabilities of more than two classes are made, as in :class:`SVC`.
     {shared}
 
     Attributes
@@ -137,6 +139,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [None, dict, StrOptions({"balanced"})],
         "calibrate": ["boolean"],
+        "calibration": [StrOptions({"auto", "sigmoid", "temperature", "vector"})],
     }
 
     def __init__(
@@ -155,6 +158,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         random_state: RandomState = None,
         max_iter: int = 1000,
         calibrate: bool = False,
+        calibration: CalibrationMethod = "auto",
         n_jobs: int | None = None,
         max_time: float | None = None,
         memory_limit: int | None = None,
@@ -172,6 +176,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
         self.random_state = random_state
         self.max_iter = max_iter
         self.calibrate = calibrate
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.max_time = max_time
         self.memory_limit = memory_limit
@@ -202,6 +207,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
             "multiclass": "one_vs_rest" if self.multi_class == "ovr" else self.multi_class,
             "class_weight": self._class_weights(labels, weights)[1],
             "calibrate": bool(self.calibrate),
+            "calibration": self.calibration,
             "seed": seed_of(self.random_state),
         }
         parts, raised = self._run(parameters, Data(self._table(X), codes, class_names(self.classes_), weights), original)
@@ -250,6 +256,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
             "multi_class": "crammer_singer" if given.get("multiclass") == "crammer_singer" else "ovr",
             "class_weight": given_weights(given["class_weight"]),
             "calibrate": given["calibrate"],
+            "calibration": given["calibration"],
             "random_state": given["seed"],
         }
 
@@ -277,8 +284,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
 
         {predicted_labels}
         """
-        values = self.decision_function(X)
-        codes = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        codes = self._judge("codes", X)
         return self.classes_.take(codes)
 
 

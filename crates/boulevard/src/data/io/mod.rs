@@ -104,13 +104,13 @@ impl Dataset<'_> {
 /// [`Dataset::read_with`], with what was left out: the first mistake ends it.
 pub fn read_whole(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan> {
     let path = path.as_ref();
-    read_source(source::open(path)?, path, options, None)
+    read_source(source::open(path)?, path, Some(path), options, None)
 }
 
 /// [`read_whole`] for bytes from anywhere; `name` as in [`Dataset::read_from`].
 pub fn read_whole_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Scan> {
     let source = source::unpack(reader).map_err(|error| Error::io(name, error))?;
-    read_source(source, Path::new(name), options, None)
+    read_source(source, Path::new(name), None, options, None)
 }
 
 /// Reads a file to its end and calls `report` for every bad line; what is sound is returned.
@@ -118,16 +118,23 @@ pub fn read_whole_from(reader: impl Read, name: &str, options: &ReadOptions) -> 
 /// An error is returned only where there is no going on: the file cannot be read, its header is wrong, or it has no rows at all.
 pub fn scan(path: impl AsRef<Path>, options: &ReadOptions, report: &mut dyn FnMut(Problem)) -> Result<Scan> {
     let path = path.as_ref();
-    read_source(source::open(path)?, path, options, Some(report))
+    read_source(source::open(path)?, path, Some(path), options, Some(report))
 }
 
 /// [`scan`] for bytes from anywhere; `name` as in [`Dataset::read_from`].
 pub fn scan_from(reader: impl Read, name: &str, options: &ReadOptions, report: &mut dyn FnMut(Problem)) -> Result<Scan> {
     let source = source::unpack(reader).map_err(|error| Error::io(name, error))?;
-    read_source(source, Path::new(name), options, Some(report))
+    read_source(source, Path::new(name), None, options, Some(report))
 }
 
-fn read_source(mut source: Source<'_>, path: &Path, options: &ReadOptions, report: Option<&mut dyn FnMut(Problem)>) -> Result<Scan> {
+/// `file` is where the source comes from, if it is a file: formats that are read from their end look there.
+fn read_source(
+    mut source: Source<'_>,
+    path: &Path,
+    file: Option<&Path>,
+    options: &ReadOptions,
+    report: Option<&mut dyn FnMut(Problem)>,
+) -> Result<Scan> {
     let format = match options.format.or_else(|| Format::surely_from_path(path)) {
         Some(format) => format,
         None => source::sniff(&mut source).map_err(|error| Error::io(path, error))?,
@@ -137,7 +144,7 @@ fn read_source(mut source: Source<'_>, path: &Path, options: &ReadOptions, repor
         Format::Libsvm => libsvm::read(source, options, &mut complaints)?,
         Format::Csv => csv::read(source, options, &mut complaints)?,
         Format::Arff => arff::read(source, options, &mut complaints)?,
-        Format::Parquet => parquet::read(source, options, &mut complaints)?,
+        Format::Parquet => parquet::read(source, file, options, &mut complaints)?,
         Format::Npy => npy::read(source, options, &mut complaints)?,
     };
     let (problems, dropped_lines) = (complaints.problems, std::mem::take(&mut complaints.dropped));

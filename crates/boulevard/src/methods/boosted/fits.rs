@@ -42,7 +42,7 @@ const DISTANCES: usize = 200_000_000;
 
 /// The distances of a table, in memory where the settings leave room.
 pub(super) fn distances<'a>(settings: &BoostedSvc, x: &'a Matrix<'a>, context: &Context<'a>) -> Result<Distances<'a>> {
-    let bytes = settings.solver.cache_bytes().unwrap_or(DISTANCES).min(context.memory.unwrap_or(usize::MAX));
+    let bytes = settings.solver.cache_bytes().unwrap_or(DISTANCES).min(context.memory.map_or(usize::MAX, |bytes| bytes / 3));
     Distances::new(x, bytes, context)
 }
 
@@ -78,7 +78,7 @@ pub(super) fn fit_all(
     }
     let at_once = context.threads.min(tasks.len()).max(1);
     let inner = if at_once > 1 { context.with_threads(1) } else { *context };
-    let memory = if distances.are_resident() { None } else { context.memory.map(|bytes| bytes / at_once) };
+    let memory = if distances.are_resident() { None } else { context.memory.map(|bytes| bytes / 3 / at_once) };
     let inner = Context { memory, ..inner };
     // Somebody holds the first kernel matrix all the time: it is made once.
     let first = distances.level(schedule.first, true);

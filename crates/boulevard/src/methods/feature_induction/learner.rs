@@ -15,7 +15,7 @@ use super::table::TrainingTable;
 use super::tree::{MOST_DEPTH, Output, TreeSettings};
 use crate::check;
 use crate::data::{Categories, Dataset, Matrix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
@@ -263,6 +263,9 @@ impl Learner for FeatureInduction {
         let settings = self.resolved();
         let classes = Classes::new(data, &settings.class_weight, "FeatureInduction")?;
         let names = data.expect_classes()?.names().to_vec();
+        if settings.lists_rules() {
+            check_memory(classes.rows.len(), data.x.columns(), context)?;
+        }
         let table = TrainingTable::new(data, &classes, settings.seed, context)?;
         let outputs: Vec<usize> = if names.len() == 2 { vec![1] } else { (0..names.len()).collect() };
         let (machine, inductions, list, report) = if settings.lists_rules() {
@@ -302,6 +305,18 @@ impl Learner for FeatureInduction {
         };
         model.report = model.report.finish(start, classes.rows.len(), &[weights], &[offsets])?;
         Ok(model)
+    }
+}
+
+/// Lists of rules are judged on folds, all of which have their tables in memory at the same time: copies, sorted and standardised.
+fn check_memory(rows: usize, columns: usize, context: &Context<'_>) -> Result<()> {
+    const BYTES_OF_A_VALUE: usize = 210;
+    let needed = rows.saturating_mul(columns).saturating_mul(BYTES_OF_A_VALUE);
+    match context.memory {
+        Some(allowed) if needed > allowed => {
+            Err(Error::Memory { what: "the folds that choose a list of rules (none with `max_rules` unlimited)", needed, allowed })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -16,7 +16,8 @@ use crate::observe::Context;
 use crate::parallel;
 use crate::picture::Picture;
 use crate::svm::{
-    Answers, Calibration, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Pull, Rows, SvcModel, details,
+    Answers, Calibration, CalibrationMethod, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Pull, Rows,
+    SvcModel, details,
 };
 
 /// Rows that a thread takes at a time.
@@ -274,7 +275,7 @@ impl Model for FeatureInductionModel {
 
     /// The folds use the number of features and the depth that this model has: choosing anew in every fold would cost as much again.
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
-        self.calibration = Some(self.fit_calibration(&self.settled(), data, self.parameters.seed, context)?);
+        self.calibration = Some(self.fit_calibration(&self.settled(), data, self.parameters.seed, CalibrationMethod::Sigmoid, context)?);
         Ok(())
     }
 

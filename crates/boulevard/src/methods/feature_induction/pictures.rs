@@ -57,7 +57,11 @@ fn path(model: &FeatureInductionModel) -> Option<Picture> {
     picture = picture.with(Layer::new(Mark::Rule, "chosen", Role::Chosen).numbers("x", vec![list.chosen as f64]));
     let at = list.errors.get(list.chosen).or(list.errors.last()).copied().unwrap_or(f64::NAN);
     let whole = list.unlimited_error.map_or(String::new(), |error| format!("; whole trees have {}", percent(error)));
-    Some(picture.saying(format!("{} rules err on {} of the held-out rows{whole}.", list.chosen, percent(at))))
+    Some(picture.saying(match list.chosen {
+        0 => format!("No rule is worth keeping: without any, {} of the held-out rows are wrong{whole}.", percent(at)),
+        1 => format!("One rule errs on {} of the held-out rows{whole}.", percent(at)),
+        kept => format!("{kept} rules err on {} of the held-out rows{whole}.", percent(at)),
+    }))
 }
 
 /// Error over the number of rounds for every depth that was tried on held-out rows.

@@ -20,8 +20,8 @@ use crate::kernel::permanent::{Normalization, check_size, ranks, sort_members};
 use crate::kernel::{Gamma, Kernel};
 use crate::observe::{Context, StopReason, stopped as stopped_by};
 use crate::svm::{
-    Calibration, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings, Svc, SvcModel,
-    class_factors, fit_sigmoids, held_out_values,
+    Calibration, CalibrationMethod, ClassWeight, Classifier, FitReport, Learner, Multiclass, Outputs, Penalty, Sigmoid, SolverSettings,
+    Svc, SvcModel, class_factors, fit_sigmoids, held_out_values,
 };
 
 /// Folds of the calibration.
@@ -159,6 +159,8 @@ impl MultiSample {
             multiclass: self.multiclass,
             solver: self.solver,
             calibrate: false,
+            // Sets are judged by sums of the sigmoids' logarithms: there is nothing to sharpen.
+            calibration: CalibrationMethod::Sigmoid,
             seed: self.seed,
         }
     }
@@ -280,8 +282,13 @@ impl MultiSample {
     }
 
     fn fit_with(&self, data: &Dataset<'_>, given: Option<Tuples>, context: &Context<'_>) -> Result<MultiSampleModel> {
-        let start = Instant::now();
         self.validate()?;
+        // Beside a machine under way there are the rows of its trial, the machine of single samples and the tuples.
+        context.in_share(0.35, |context| self.fit_valid(data, given, context))
+    }
+
+    fn fit_valid(&self, data: &Dataset<'_>, given: Option<Tuples>, context: &Context<'_>) -> Result<MultiSampleModel> {
+        let start = Instant::now();
         let training = self.training(data)?;
         let plan = self.plan(data, given.is_some(), context)?;
         let (single, separation) = plan.single.fit_single(data, &training, context)?;
@@ -376,7 +383,7 @@ impl MultiSample {
             Err(reason) => {
                 let count = outputs.count(training.factors.len());
                 single.report.stop = single.report.stop.worst(reason);
-                single.calibration = Some(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; count] });
+                single.calibration = Some(Calibration::plain(vec![Sigmoid { a: -1.0, b: 0.0 }; count]));
                 let separation = separation(&single, &vec![f64::NAN; data.len() * count], count, training);
                 return Ok((single, separation));
             }
@@ -394,7 +401,7 @@ impl MultiSample {
                 values.iter_mut().skip(output).step_by(width).zip(raw.iter().skip(output).step_by(width)).for_each(|(v, r)| *v = *r);
             }
         }
-        single.calibration = Some(Calibration { sigmoids });
+        single.calibration = Some(Calibration::plain(sigmoids));
         let separation = separation(&single, &values, width, training);
         Ok((single, separation))
     }
@@ -429,10 +436,10 @@ impl MultiSample {
         }
         if codes.is_empty() {
             // Nothing could be held out: no better than a sigmoid without slope beyond the sign.
-            return Ok(Calibration { sigmoids: vec![Sigmoid { a: -1.0, b: 0.0 }; outputs.count(names.len())] });
+            return Ok(Calibration::plain(vec![Sigmoid { a: -1.0, b: 0.0 }; outputs.count(names.len())]));
         }
         let weights: Vec<f64> = codes.iter().map(|&code| training.factors[code as usize]).collect();
-        Ok(Calibration { sigmoids: fit_sigmoids(&Categories::new(codes, names)?, Some(&weights), &values, outputs) })
+        Ok(Calibration::plain(fit_sigmoids(&Categories::new(codes, names)?, Some(&weights), &values, outputs)))
     }
 
     /// Tuples to be judged: one order of each is enough.

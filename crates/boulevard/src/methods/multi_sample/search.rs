@@ -149,7 +149,7 @@ impl MultiSample {
         };
         let (train, test) = (rows_of(&fold.train), rows_of(&fold.test));
         let learner = Self { c, ..self.clone() };
-        let model = learner.fit_in(&Dataset { groups: None, ..learner.training_part(data, &train) }, context)?;
+        let model = learner.fit_in(&Dataset { groups: None, ..learner.training_part(data, &train, context)? }, context)?;
         let place = |row: u32| test.binary_search(&(row as usize)).expect("it was collected");
         let sets: Vec<Vec<usize>> =
             fold.test.members.chunks_exact(fold.test.k).map(|set| set.iter().map(|&row| place(row)).collect()).collect();

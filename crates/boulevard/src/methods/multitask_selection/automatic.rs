@@ -207,7 +207,7 @@ impl MultiTaskSelection {
     ) -> Result<Vec<Fold>> {
         let inner = context.with_threads(1);
         let results = parallel::map(context.threads, folds.len(), |place| -> Result<Fold> {
-            let (train, test) = (tasks.select(&folds[place].train), tasks.select(&folds[place].test));
+            let (train, test) = (tasks.select_in(&folds[place].train, &inner)?, tasks.select_in(&folds[place].test, &inner)?);
             // Rough solutions depend on how rows are arranged; where that costs nothing, it should not decide.
             let values = train.rows().saturating_mul(train.features()).saturating_mul(train.targets.len());
             let tolerance = if values < FEW_VALUES { self.tolerance } else { self.tolerance.max(ROUGH) };

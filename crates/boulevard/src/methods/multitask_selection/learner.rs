@@ -14,7 +14,7 @@ use super::problem::{Certificate, Problem, Task};
 use super::scaling::Scaling;
 use super::solvers::{Limits, Route, Solution, solve};
 use crate::check;
-use crate::data::Dataset;
+use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
@@ -160,7 +160,7 @@ impl MultiTaskSelection {
         }
         if let Some(rows) = tasks.counting() {
             // A row that counts nothing takes no part; it keeps its place among the coefficients.
-            let mut model = self.fit_tasks(&tasks.select(&rows), context)?;
+            let mut model = self.fit_tasks(&tasks.select_in(&rows, context)?, context)?;
             for (target, coefficients) in tasks.targets.iter().zip(&mut model.coefficients) {
                 let mut all = vec![0.0; target.y.len()];
                 rows[target.table].iter().zip(&*coefficients).for_each(|(&row, &value)| all[row] = value);
@@ -183,9 +183,23 @@ impl MultiTaskSelection {
 
     /// The model of rows that all count: scaled, chosen, solved, cut to its set, and scaled back.
     fn fit_scaled(&self, tasks: &TaskSet<'_>, start: Instant, context: &Context<'_>) -> Result<MultiTaskSelectionModel> {
-        let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select)?) } else { None };
-        let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
-        let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
+        let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select, context)?) } else { None };
+        let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks, context)).transpose()?;
+        let copied = scaled.iter().filter(|_| self.select == Select::Features).flat_map(|tasks| &tasks.tables).map(Matrix::bytes).sum();
+        context.beside(copied, "the standardized table", |context| {
+            self.fit_standardized(tasks, scaling.as_ref(), scaled.as_ref(), start, context)
+        })
+    }
+
+    fn fit_standardized(
+        &self,
+        raw: &TaskSet<'_>,
+        scaling: Option<&Scaling>,
+        scaled: Option<&TaskSet<'_>>,
+        start: Instant,
+        context: &Context<'_>,
+    ) -> Result<MultiTaskSelectionModel> {
+        let tasks = scaled.unwrap_or(raw);
         let (mut choice, stop) = self.settle(raw, tasks, context)?;
         // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.
         let small = tasks.rows().saturating_mul(tasks.features()).saturating_mul(tasks.targets.len()) < SMALL;
@@ -247,10 +261,10 @@ impl MultiTaskSelection {
             check_ln_rho(ln_rho)?;
         }
         tasks.check()?;
-        let reduced = tasks.counting().map(|rows| tasks.select(&rows));
+        let reduced = tasks.counting().map(|rows| tasks.select_in(&rows, context)).transpose()?;
         let tasks = reduced.as_ref().unwrap_or(tasks);
-        let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select)?) } else { None };
-        let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks)).transpose()?;
+        let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select, context)?) } else { None };
+        let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks, context)).transpose()?;
         let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
         // The whole path has one c: the one that the fit itself would choose.
         let c = self.c.map_or_else(|| self.settle(raw, tasks, context).map(|(choice, _)| choice.c), Ok)?;

@@ -210,7 +210,7 @@ impl MultiTaskSelectionModel {
             return Err(Error::data("probabilities must be fitted on the tasks the classifier learnt from"));
         }
         if let Some(rows) = tasks.counting() {
-            return self.calibrate(&tasks.select(&rows), context);
+            return self.calibrate(&tasks.select_in(&rows, context)?, context);
         }
         let plain = MultiTaskSelection { calibrate: false, ..self.parameters.settled_by(self.choice.as_ref()) };
         let mut values: Vec<Vec<f64>> = tasks.targets.iter().map(|target| vec![f64::NAN; target.y.len()]).collect();
@@ -218,7 +218,7 @@ impl MultiTaskSelectionModel {
         for (done, fold) in folds(tasks, self.parameters.seed, 0, 0).unwrap_or_default().iter().enumerate() {
             context.step("calibrate", done, FOLDS);
             // A class that lost its only rows to the test part cannot be learnt: those rows are judged by the whole model.
-            let Ok(model) = plain.fit_tasks(&tasks.select(&fold.train), context) else { continue };
+            let Ok(model) = plain.fit_tasks(&tasks.select_in(&fold.train, context)?, context) else { continue };
             for (m, target) in tasks.targets.iter().enumerate() {
                 let rows = &fold.test[target.table];
                 let found = model.task_values(&tasks.tables[target.table].select(rows), m, context)?;
@@ -236,7 +236,7 @@ impl MultiTaskSelectionModel {
             let weights: Option<Vec<f64>> = tasks.weights.as_ref().map(|all| all[target.table].clone());
             Sigmoid::fit(values, &positive, weights.as_deref())
         });
-        self.calibration = Some(Calibration { sigmoids: sigmoids.collect() });
+        self.calibration = Some(Calibration::plain(sigmoids.collect()));
         Ok(())
     }
 

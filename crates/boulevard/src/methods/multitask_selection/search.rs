@@ -189,7 +189,7 @@ pub fn transfer(
         if let Some(StopReason::Interrupted) = context.step("transfer", done, splits.len()) {
             return Err(Error::data("the transfer report was interrupted"));
         }
-        let (train, test) = (tasks.select(&split.train), tasks.select(&split.test));
+        let (train, test) = (tasks.select_in(&split.train, context)?, tasks.select_in(&split.test, context)?);
         for (share, sums) in [false, true].into_iter().zip(&mut sums) {
             let learner = MultiTaskSelection { share, calibrate: false, ..learner.clone() };
             let model = learner.fit_tasks(&train, context)?;

@@ -35,12 +35,16 @@ impl Learner for AtPosition<'_> {
 impl ParetoModel {
     /// Where the picked point lies: per machine its class and its sum as a share of the largest.
     pub(super) fn position(&self) -> Vec<(usize, f64)> {
-        let balanced = self.parameters.bias == super::Bias::Objective;
+        let balanced = self.parameters.balanced(&self.kernel);
         let machine = |machine: &ClassFront| {
             let place = machine.place(self.picked, self.front.len());
-            let plus = self.codes.iter().filter(|&&code| code as usize == machine.class).count();
-            let largest = if balanced { 2 * plus.min(self.codes.len() - plus) } else { self.codes.len() };
-            (machine.class, machine.points[place].sum_alpha / largest as f64)
+            let of = |own: bool| {
+                let side = self.codes.iter().zip(&self.weights).filter(|(code, _)| (**code as usize == machine.class) == own);
+                side.map(|(_, weight)| weight).sum::<f64>()
+            };
+            let (plus, minus) = (of(true), of(false));
+            let largest = if balanced { 2.0 * plus.min(minus) } else { plus + minus };
+            (machine.class, machine.points[place].sum_alpha / largest)
         };
         self.machines.iter().map(machine).collect()
     }

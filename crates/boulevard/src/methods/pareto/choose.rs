@@ -13,7 +13,7 @@ pub enum Pick {
     /// The lowest estimate of the hold-out error (see `estimate`), of equals the one in the middle. Without a hold-out: the knee.
     #[default]
     Holdout,
-    /// The largest distance from the chord between both ends of the front, each objective divided by its range.
+    /// The corner of the curve of slack against norm, both as logarithms; where there is none, the C nearest to 1.
     Knee,
     /// The largest margin with an estimate within one standard error of the lowest. Without a hold-out: the knee.
     OneSe,
@@ -40,8 +40,8 @@ impl std::str::FromStr for Pick {
 pub struct Marks {
     /// The lowest estimate of the hold-out error.
     pub lowest: Option<usize>,
-    /// The knee.
-    pub knee: usize,
+    /// The knee: the corner of the curve of slack against norm. `None` where there is none.
+    pub knee: Option<usize>,
     /// The largest margin within one standard error of the lowest estimate.
     pub one_se: Option<usize>,
     /// Where training and hold-out error part: in the order of falling training error, the last point whose hold-out error is within one
@@ -123,15 +123,40 @@ pub fn marks(points: &[FrontPoint], errors: &[f64], rows: usize) -> Marks {
     marks
 }
 
-/// The point farthest below the chord from the first to the last, objectives divided by their ranges.
-fn knee(points: &[FrontPoint]) -> usize {
-    let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0 };
-    let (width, height) = (last.sum_alpha - first.sum_alpha, last.quadratic - first.quadratic);
-    if width == 0.0 || height == 0.0 {
-        return points.len() / 2;
+/// The corner of the L-curve (Hansen 1992): the point farthest below the chord of `ln |w|` against `ln slack`.
+///
+/// The objectives themselves have no scale in which a knee means anything: another box stretches both, and most of the front is the
+/// widest street. Slack and norm have one, because ratios of them are what C weighs. At `C = 1 / lambda` the machine's squared norm is
+/// `q C^2` and the sum of its slacks, by strong duality, `s - q C`. Where nearly all slack is gone the curve says nothing any more.
+fn knee(points: &[FrontPoint]) -> Option<usize> {
+    /// Slack, as a share of the largest sum, below which the rows count as separated.
+    const LEAST: f64 = 1e-3;
+    /// How far from the chord a corner must be, as a share of both ranges: overlapping classes have none.
+    const SHARP: f64 = 0.1;
+    let largest = points.last()?.sum_alpha;
+    let place = |i: usize| {
+        let (c, q) = (points[i].equivalent_c, points[i].quadratic);
+        let slack = points[i].sum_alpha - q * c;
+        let known = c.is_finite() && c > 0.0 && q > 0.0 && slack > LEAST * largest;
+        known.then(|| (slack.ln(), 0.5 * (q * c * c).ln()))
+    };
+    let curve: Vec<(usize, (f64, f64))> = (0..points.len()).filter_map(|i| Some((i, place(i)?))).collect();
+    let ((_, first), (_, last)) = (curve.first()?, curve.last()?);
+    let (width, height) = (last.0 - first.0, last.1 - first.1);
+    if width == 0.0 || height == 0.0 || curve.len() < 3 {
+        return None;
     }
-    let depth = |point: &FrontPoint| (point.sum_alpha - first.sum_alpha) / width - (point.quadratic - first.quadratic) / height;
-    (0..points.len()).max_by(|&a, &b| depth(&points[a]).total_cmp(&depth(&points[b])).then(b.cmp(&a))).unwrap_or(0)
+    // From (0, 0) at the hardest margin to (1, 1) at the widest street: norms fall from 0 to 1 in this scale, and the corner lies above.
+    let depth = |at: &(f64, f64)| (at.1 - first.1) / height - (at.0 - first.0) / width;
+    let corner = curve.iter().max_by(|a, b| depth(&a.1).total_cmp(&depth(&b.1)).then(b.0.cmp(&a.0)))?;
+    (depth(&corner.1) >= SHARP).then_some(corner.0)
+}
+
+/// Where nothing else decides: the point whose C is nearest to 1, what plain machines start with; without any C the middle.
+fn usual(points: &[FrontPoint]) -> usize {
+    let off = |i: &usize| points[*i].equivalent_c.ln().abs();
+    let known = (0..points.len()).filter(|&i| points[i].equivalent_c.is_finite() && points[i].equivalent_c > 0.0);
+    known.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(points.len() / 2)
 }
 
 impl Pick {
@@ -139,9 +164,9 @@ impl Pick {
     pub fn choose(self, points: &[FrontPoint], errors: &[f64], rows: usize) -> Result<usize> {
         let marks = marks(points, errors, rows);
         match self {
-            Self::Holdout => Ok(marks.lowest.unwrap_or(marks.knee)),
-            Self::Knee => Ok(marks.knee),
-            Self::OneSe => Ok(marks.one_se.unwrap_or(marks.knee)),
+            Self::Holdout => Ok(marks.lowest.or(marks.knee).unwrap_or_else(|| usual(points))),
+            Self::Knee => Ok(marks.knee.unwrap_or_else(|| usual(points))),
+            Self::OneSe => Ok(marks.one_se.or(marks.knee).unwrap_or_else(|| usual(points))),
             Self::Index(index) if index < points.len() => Ok(index),
             Self::Index(index) => {
                 let allowed = format!("below {}, the number of points on the front", points.len());

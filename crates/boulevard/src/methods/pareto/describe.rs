@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::model::ParetoModel;
 use super::{Bias, Mode, Pick};
-use crate::svm::{Fact, classes, probabilities};
-use crate::words::{g, percent, share};
+use crate::svm::{Fact, classes, probabilities_of};
+use crate::words::{g, general, percent, share};
 
 pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
     let (settings, point) = (&model.parameters, &model.front[model.picked]);
@@ -21,8 +21,24 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
     if model.classes.len() > 2 {
         facts.push(("decides by", format!("the largest of {} machines at one common position", model.machines.len())));
     }
-    let third = if settings.bias == Bias::Objective { "with intercept" } else { "without intercept" };
-    facts.push(("machines", third.to_owned()));
+    let third = if settings.balanced(&model.kernel) { "with intercept" } else { "without intercept" };
+    let why = match settings.bias {
+        Bias::Auto if settings.mode == Mode::Evolve => " (as in the paper)",
+        Bias::Auto if settings.balanced(&model.kernel) => " (this kernel needs one)",
+        Bias::Auto => " (this kernel needs none)",
+        _ => "",
+    };
+    facts.push(("machines", format!("{third}{why}")));
+    if let Some(chosen) = model.chosen_width() {
+        let each = model.family.iter().map(|own| format!("{} {}", general(own.gamma, 3), percent(own.lowest())));
+        let text = format!(
+            "gamma = {} of {} compared by their lowest estimated error ({})",
+            general(model.family[chosen].gamma, 4),
+            model.family.len(),
+            each.collect::<Vec<_>>().join(", ")
+        );
+        facts.push(("width", text));
+    }
     if let Ok(volume) = model.hypervolume() {
         facts.push(("hypervolume", g(volume)));
     }
@@ -39,12 +55,16 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
     };
     let estimate = model.estimates[model.picked];
     let error = if estimate.is_nan() { String::new() } else { format!(", estimated error {}", percent(estimate)) };
+    if model.is_no_better_than_constant() {
+        let constant = percent(model.constant_error());
+        facts.push(("no better than", format!("a constant answer, whose error is {constant}: nothing was learnt")));
+    }
     facts.push(("picked", format!("point {} ({rule}): C = {}{error}", model.picked, g(point.equivalent_c))));
     let support = model.classifier.machine.len();
     let rows = model.classifier.report.rows;
     let of = if model.refitted() { ", solved again on all rows" } else { "" };
     facts.push(("support vectors", format!("{support}{}{of}", share(support, rows))));
-    facts.push(probabilities(model.classifier.calibration.is_some()));
+    facts.push(probabilities_of(model.classifier.calibration.as_ref()));
     facts.push(("tolerance", format!("{} (relative KKT gap)", g(settings.tolerance))));
     facts
 }
@@ -70,5 +90,12 @@ pub(super) fn front(model: &ParetoModel) -> Value {
         "hypervolume": model.hypervolume().ok(),
         "estimates": model.estimates.iter().map(|&value| finite(value)).collect::<Vec<_>>(),
         "holdout_rows": model.holdout_rows,
+        "intercept": model.parameters.balanced(&model.kernel),
+        "constant_error": model.constant_error(),
+        "no_better_than_constant": model.is_no_better_than_constant(),
+        "width": model.chosen_width().map(|place| model.family[place].gamma),
+        "family": model.family.iter().map(|own| {
+            json!({ "gamma": own.gamma, "lowest": own.lowest(), "holdouts": own.holdouts, "hypervolume": own.hypervolume })
+        }).collect::<Vec<_>>(),
     })
 }

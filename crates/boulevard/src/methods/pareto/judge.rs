@@ -3,22 +3,30 @@
 use super::model::ClassFront;
 use super::point::FrontPoint;
 use crate::check;
-use crate::data::{Categories, Matrix};
+use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
 use crate::observe::Context;
 use crate::parallel;
 use crate::random::Random;
-use crate::svm::argmax;
+use crate::svm::{argmax, content_key};
 
 /// The stream that hold-outs are drawn from.
 const STREAM: u64 = 0x686f_6c64 << 32;
 
-/// Training and held-out rows. Every class gives its share, rounded, but at least one row if it has two; a class with a single row gives
+/// Training and held-out rows, each of which weighs something. Every class gives its share, rounded, but at least one row if it has two; a class with a single row gives
 /// none. A hold-out that sees one class only could not tell a good machine from a constant one, and is refused.
-pub(super) fn hold_out(classes: &Categories, fraction: f64, seed: u64, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+///
+/// Rows that are the same stay together where there are any, or weights: then a weight of 2 is having the row twice, and no row is judged
+/// by a machine that learnt its twin. Such hold-outs depend on what rows hold, not on their order.
+pub(super) fn hold_out(data: &Dataset<'_>, fraction: f64, seed: u64, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+    let classes = data.expect_classes()?;
+    let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
     if fraction == 0.0 {
-        return Ok(((0..classes.len()).collect(), Vec::new()));
+        return Ok(((0..classes.len()).filter(|&row| weighs(row)).collect(), Vec::new()));
+    }
+    if let Some(held) = hold_out_kinds(data, classes, fraction, seed, repeat)? {
+        return Ok((0..classes.len()).filter(|&row| weighs(row)).partition(|&row| !held[row]));
     }
     let mut random = Random::new(seed, STREAM + repeat as u64);
     let mut held = vec![false; classes.len()];
@@ -33,6 +41,12 @@ pub(super) fn hold_out(classes: &Categories, fraction: f64, seed: u64, repeat: u
         rows[..count].iter().for_each(|&row| held[row] = true);
         seen += 1;
     }
+    two_seen(classes, seen)?;
+    Ok((0..classes.len()).partition(|&row| !held[row]))
+}
+
+/// Fails unless two classes could be held out.
+fn two_seen(classes: &Categories, seen: usize) -> Result<()> {
     if seen < 2 {
         let counts: Vec<String> =
             classes.names().iter().zip(classes.counts()).map(|(name, count)| format!("{count} of `{name}`")).collect();
@@ -41,7 +55,62 @@ pub(super) fn hold_out(classes: &Categories, fraction: f64, seed: u64, repeat: u
             counts.join(", ")
         )));
     }
-    Ok((0..classes.len()).partition(|&row| !held[row]))
+    Ok(())
+}
+
+/// The same by kinds of rows, or `None` where all rows differ and weigh the same.
+fn hold_out_kinds(data: &Dataset<'_>, classes: &Categories, fraction: f64, seed: u64, repeat: usize) -> Result<Option<Vec<bool>>> {
+    let weight = |row: usize| data.weights.as_ref().map_or(1.0, |weights| weights[row]);
+    let mix = seed ^ (STREAM + repeat as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut keys: Vec<(u32, u64, usize)> =
+        (0..data.len()).filter(|&row| weight(row) > 0.0).map(|row| (classes.codes()[row], content_key(&data.x, row, mix), row)).collect();
+    keys.sort_unstable();
+    let same = |a: &(u32, u64, usize), b: &(u32, u64, usize)| (a.0, a.1) == (b.0, b.1);
+    if data.weights.is_none() && !keys.windows(2).any(|pair| same(&pair[0], &pair[1])) {
+        return Ok(None);
+    }
+    // A class whose rows are all the same would have none left to learn from: its rows are told apart.
+    let lone = |of_class: &[(u32, u64, usize)]| of_class.len() > 1 && of_class.windows(2).all(|pair| same(&pair[0], &pair[1]));
+    if data.weights.is_none() && keys.chunk_by(|a, b| a.0 == b.0).any(lone) {
+        return Ok(None);
+    }
+    let mut held = vec![false; data.len()];
+    let mut seen = 0;
+    for of_class in keys.chunk_by(|a, b| a.0 == b.0) {
+        let apart = lone(of_class);
+        let kinds: Vec<&[(u32, u64, usize)]> = of_class.chunk_by(|a, b| !apart && same(a, b)).collect();
+        if kinds.len() < 2 {
+            continue;
+        }
+        let weights: Vec<f64> = kinds.iter().map(|kind| kind.iter().map(|key| weight(key.2)).sum()).collect();
+        let goal = fraction * weights.iter().sum::<f64>();
+        let mut sum = 0.0;
+        for (place, (kind, weight)) in kinds.iter().zip(&weights).enumerate() {
+            if place + 1 == kinds.len() || (place > 0 && sum + 0.5 * weight > goal) {
+                break;
+            }
+            sum += weight;
+            kind.iter().for_each(|key| held[key.2] = true);
+        }
+        seen += 1;
+    }
+    two_seen(classes, seen)?;
+    Ok(Some(held))
+}
+
+/// The share of the weights for which `wrong` holds; NaN where nothing weighs anything.
+pub(super) fn weighted_share(weights: &[f64], wrong: impl Fn(usize) -> bool) -> f64 {
+    // The sum of nothing is minus zero, which would be shown.
+    let bad = (0..weights.len()).filter(|&row| wrong(row)).fold(0.0, |sum, row| sum + weights[row]);
+    bad / weights.iter().sum::<f64>()
+}
+
+/// Rows with their classes and what they weigh.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub x: &'a Matrix<'a>,
+    pub codes: &'a [u32],
+    pub weights: &'a [f64],
 }
 
 /// Fails with the place of the first pair of values that differ by more than rounding.
@@ -71,28 +140,29 @@ pub(super) fn check_symmetric(x: &Matrix<'_>) -> Result<()> {
 pub(super) fn table(
     machines: &mut [ClassFront],
     kernel: &Kernel,
-    training: &Matrix<'_>,
-    codes: &[u32],
-    new: &Matrix<'_>,
-    held: &[u32],
+    training: Judged<'_>,
+    held: Judged<'_>,
     classes: usize,
     context: &Context<'_>,
 ) -> Result<Vec<FrontPoint>> {
-    let decisions =
-        if held.is_empty() { vec![Vec::new(); machines.len()] } else { decide(machines, kernel, training, codes, new, context)? };
+    let codes = training.codes;
+    let decisions = if held.codes.is_empty() {
+        vec![Vec::new(); machines.len()]
+    } else {
+        decide(machines, kernel, training.x, codes, held.x, context)?
+    };
     for (machine, decisions) in machines.iter_mut().zip(&decisions) {
-        for (point, values) in machine.points.iter_mut().zip(decisions.chunks_exact(held.len().max(1))) {
-            let wrong = values.iter().zip(held).filter(|(value, code)| (**value > 0.0) != (**code as usize == machine.class)).count();
-            point.holdout_error = wrong as f64 / held.len() as f64;
+        for (point, values) in machine.points.iter_mut().zip(decisions.chunks_exact(held.codes.len().max(1))) {
+            point.holdout_error = weighted_share(held.weights, |row| (values[row] > 0.0) != (held.codes[row] as usize == machine.class));
         }
     }
     if classes == 2 {
         return Ok(machines.first().map(|machine| machine.points.clone()).unwrap_or_default());
     }
-    let own = decide(machines, kernel, training, codes, &kernel_rows(kernel, training, codes.len()), context)?;
+    let own = decide(machines, kernel, training.x, codes, &kernel_rows(kernel, training.x, codes.len()), context)?;
     let positions = machines.iter().map(|machine| machine.points.len()).max().unwrap_or(0);
-    let error = |decisions: &[Vec<f64>], truth: &[u32], position: usize| {
-        let rows = truth.len();
+    let error = |decisions: &[Vec<f64>], truth: Judged<'_>, position: usize| {
+        let rows = truth.codes.len();
         let judge = |row: usize| {
             let values: Vec<f64> = machines
                 .iter()
@@ -104,8 +174,7 @@ pub(super) fn table(
                 .collect();
             machines[argmax(&values)].class
         };
-        let wrong = (0..rows).filter(|&row| judge(row) != truth[row] as usize).count();
-        if rows == 0 { f64::NAN } else { wrong as f64 / rows as f64 }
+        weighted_share(truth.weights, |row| judge(row) != truth.codes[row] as usize)
     };
     let points = (0..positions).map(|position| {
         let places: Vec<usize> = machines.iter().map(|machine| machine.place(position, positions)).collect();
@@ -114,7 +183,7 @@ pub(super) fn table(
         FrontPoint {
             quadratic: each().map(|point| point.quadratic).sum(),
             sum_alpha: each().map(|point| point.sum_alpha).sum(),
-            train_error: error(&own, codes, position),
+            train_error: error(&own, training, position),
             holdout_error: error(&decisions, held, position),
             n_support: (0..codes.len()).filter(|&row| used(row)).count(),
             equivalent_c: (each().map(|point| point.equivalent_c.ln()).sum::<f64>() / machines.len() as f64).exp(),

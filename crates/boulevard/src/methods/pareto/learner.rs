@@ -13,13 +13,13 @@ use super::evolve::population::Landscape;
 use super::evolve::variation::{Crossover, Mutation};
 use super::evolve::{Evolution, Variant};
 use super::exact::signed::SignedKernel;
-use super::exact::slots::{MANY, POINTS, Slot, SlotTask};
-use super::judge;
+use super::exact::slots::{MANY, POINTS, Slot, SlotTask, SumRange};
+use super::judge::{self, Judged};
 use super::model::{ClassFront, Output, ParetoModel, Samples};
 use super::point::{Facts, FrontPoint, facts};
 use super::restart;
 use crate::check;
-use crate::data::{Categories, Dataset, Matrix};
+use crate::data::{Categories, Dataset};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, weighted_sum_watched};
 use crate::linalg;
@@ -27,7 +27,8 @@ use crate::metrics::pareto::non_dominated_ranks;
 use crate::observe::{Context, Observer, Progress, StopReason, stopped as stopped_by};
 use crate::parallel;
 use crate::solver::{KernelSource, TableKernel};
-use crate::svm::{FitReport, Learner, Model, SolverSettings, SvcModel, two_classes, worse};
+use crate::svm::{CalibrationMethod, FitReport, Learner, Model, SolverSettings, SvcModel, two_classes, worse};
+use crate::validation::AutomaticGrid;
 
 /// How the front is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,11 +52,44 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bias {
-    /// None: two objectives.
+    /// Where it matters: [`Bias::None`] for kernels in whose space a constant is as good as contained (rbf, laplacian and their like) and
+    /// for evolutions, as in the paper; [`Bias::Objective`] for all others. An indefinite kernel without an intercept may put all rows on
+    /// one side.
     #[default]
+    Auto,
+    /// None: two objectives.
     None,
     /// `-|sum alpha y|` is a third objective; exact slots keep it at zero, each class with half of the sum.
     Objective,
+}
+
+/// Widths of the kernel (values of gamma) whose fronts are compared; the one with the lowest estimated hold-out error is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Widths {
+    /// Around the data's own: 1/64 to 4 times one over columns times variance. The same as [`Widths::Kernel`] where the kernel's gamma is
+    /// given as a number or there is none, without a hold-out, and for evolutions.
+    #[default]
+    Auto,
+    /// The kernel's own only.
+    Kernel,
+    /// These.
+    #[serde(untagged)]
+    Values(Vec<f64>),
+}
+
+/// From what users write: `auto`, `kernel`, or numbers separated by commas.
+impl std::str::FromStr for Widths {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let number = |part: &str| check::number(part).ok_or_else(|| Error::data(format!("`{part}` is not a number")));
+        match text {
+            "auto" => Ok(Self::Auto),
+            "kernel" => Ok(Self::Kernel),
+            list => list.split(',').map(number).collect::<Result<Vec<f64>>>().map(Self::Values),
+        }
+    }
 }
 
 /// Parameters of a multi-objective support vector classifier.
@@ -64,6 +98,8 @@ pub enum Bias {
 pub struct ParetoSvc {
     /// The kernel. A multiquadric grows with distance and is used with a negative sign, which makes it a similarity.
     pub kernel: Kernel,
+    /// Widths of the kernel whose fronts are compared.
+    pub widths: Widths,
     /// How the front is computed.
     pub mode: Mode,
     /// Points of an exact front, at equally spaced sums.
@@ -96,6 +132,8 @@ pub struct ParetoSvc {
     pub max_iterations: Option<u64>,
     /// Whether to fit probabilities with the model.
     pub calibrate: bool,
+    /// How probabilities of more than two classes are made.
+    pub calibration: CalibrationMethod,
     /// Seed of the hold-out, the evolution and the restarts.
     pub seed: u64,
 }
@@ -104,6 +142,7 @@ impl Default for ParetoSvc {
     fn default() -> Self {
         Self {
             kernel: Kernel::default(),
+            widths: Widths::default(),
             mode: Mode::default(),
             n_points: 100,
             population_size: 100,
@@ -120,6 +159,7 @@ impl Default for ParetoSvc {
             cache_megabytes: None,
             max_iterations: None,
             calibrate: false,
+            calibration: CalibrationMethod::default(),
             seed: 0,
         }
     }
@@ -146,17 +186,24 @@ struct Measured {
     train: Vec<usize>,
     held: usize,
     codes: Vec<u32>,
+    /// What the training rows weigh.
+    room: Vec<f64>,
     machines: Vec<ClassFront>,
     front: Vec<FrontPoint>,
     report: FitReport,
 }
 
 impl ParetoSvc {
-    fn balanced(&self) -> bool {
-        self.bias == Bias::Objective
+    /// Whether machines of this kernel have an intercept.
+    pub(super) fn balanced(&self, kernel: &Kernel) -> bool {
+        let flat = matches!(kernel, Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::InverseMultiquadric { .. });
+        match self.bias {
+            Bias::Auto => self.mode != Mode::Evolve && !flat,
+            bias => bias == Bias::Objective,
+        }
     }
 
-    fn cache_bytes(&self, samples: usize) -> usize {
+    pub(super) fn cache_bytes(&self, samples: usize) -> usize {
         self.settings().cache_bytes_of(samples, 1)
     }
 
@@ -165,20 +212,39 @@ impl ParetoSvc {
         SolverSettings { tolerance: self.tolerance, cache_megabytes: self.cache_megabytes, ..SolverSettings::default() }
     }
 
-    /// The kernel as a similarity, all parameters numbers.
-    fn similarity(&self, x: &Matrix<'_>) -> Result<Kernel> {
-        let kernel = self.kernel.resolve(x, None)?;
-        Ok(match kernel {
-            Kernel::Multiquadric { .. } => Kernel::Sum { terms: vec![(-1.0, kernel)] },
-            kernel => kernel,
-        })
+    /// The kernels that are compared, all parameters numbers: one, or one per width.
+    fn kernels(&self, data: &Dataset<'_>) -> Result<Vec<Kernel>> {
+        let own = || Ok(vec![self.kernel.resolve(&data.x, data.weights.as_deref())?.similarity()]);
+        let can = self.kernel.gamma().is_some() && self.holdout > 0.0 && self.mode != Mode::Evolve;
+        let widths = match &self.widths {
+            Widths::Kernel => return own(),
+            Widths::Auto if !can || self.kernel.gamma().is_some_and(|gamma| gamma.value().is_some()) => return own(),
+            Widths::Auto => AutomaticGrid::new(&self.kernel, data)?.gamma,
+            Widths::Values(values) => values.clone(),
+        };
+        if !can && widths.len() > 1 {
+            let allowed = "one value where widths cannot be compared: a kernel without gamma, no hold-out, or an evolution";
+            return Err(check::complaint(OWNER, "widths", allowed, widths.len()));
+        }
+        let mut widths = widths;
+        widths.sort_by(f64::total_cmp);
+        widths.dedup();
+        Ok(widths.into_iter().map(|gamma| self.kernel.clone().with_gamma(gamma).similarity()).collect())
     }
 
-    fn task<'a>(&self, source: &'a dyn KernelSource, signs: &'a [f64], context: &Context<'a>) -> SlotTask<'a> {
+    pub(super) fn task<'a>(
+        &self,
+        source: &'a dyn KernelSource,
+        signs: &'a [f64],
+        room: &'a [f64],
+        balanced: bool,
+        context: &Context<'a>,
+    ) -> SlotTask<'a> {
         SlotTask {
             source,
             signs,
-            balanced: self.balanced(),
+            room,
+            balanced,
             tolerance: self.tolerance,
             max_iterations: self.max_iterations.unwrap_or(100_000 + 200 * signs.len() as u64),
             context: *context,
@@ -186,13 +252,17 @@ impl ParetoSvc {
     }
 
     /// The front of one two-class problem.
-    fn front(&self, table: &TableKernel<'_>, signs: &[f64], least: f64, context: &Context<'_>) -> Result<Computed> {
+    fn front(&self, table: &TableKernel<'_>, signs: &[f64], room: &[f64], range: SumRange, context: &Context<'_>) -> Result<Computed> {
         let source = SignedKernel::new(table, signs, self.cache_bytes(signs.len()), context);
         let n = signs.len();
-        let balanced = self.balanced();
+        let balanced = self.balanced(table.kernel());
         let reference = {
             let order: Vec<usize> = (0..n).collect();
-            weighted_sum_watched(source.double()?, &order, &vec![1.0; n], 0..n, context)?.iter().sum::<f64>()
+            weighted_sum_watched(source.double()?, &order, room, 0..n, context)?
+                .iter()
+                .zip(room)
+                .map(|(value, room)| value * room)
+                .sum::<f64>()
         };
         if !reference.is_finite() {
             return Err(Error::overflow("the kernel values are so large that their sum overflows: scale the columns first"));
@@ -210,15 +280,15 @@ impl ParetoSvc {
             };
             let evolved = evolution.run(&landscape, context)?;
             let describe = |member: super::evolve::population::Member| {
-                let facts = facts(&member.alpha, &member.gradient, signs, balanced);
+                let facts = facts(&member.alpha, &member.gradient, signs, room, balanced);
                 (member.alpha, facts)
             };
             let members = evolved.front.into_iter().map(describe).collect();
             return Ok(Computed { members, iterations: evolved.generations, stop: evolved.stop, reference });
         }
-        let task = self.task(&source, signs, context);
+        let task = self.task(&source, signs, room, balanced, context);
         let cache = Some(self.cache_bytes(signs.len()));
-        let mut slots = task.sweep(self.n_points, least, cache, context)?;
+        let mut slots = task.sweep(self.n_points, range, cache, context)?;
         let mut stop = slots.iter().fold(StopReason::Converged, |worst, slot| worst.worst(slot.stop));
         if self.mode == Mode::Hybrid && !stop.is_cut_short() && !is_positive(table.kernel(), &source)? {
             stop = stop.worst(restart::improve(&task, &mut slots, self.seed, cache, context)?);
@@ -227,7 +297,7 @@ impl ParetoSvc {
         let mut members: Vec<(Vec<f64>, Facts)> = slots
             .into_iter()
             .map(|Slot { alpha, gradient, .. }| {
-                let facts = facts(&alpha, &gradient, signs, balanced);
+                let facts = facts(&alpha, &gradient, signs, room, balanced);
                 (alpha, facts)
             })
             .collect();
@@ -243,8 +313,9 @@ impl ParetoSvc {
         &self,
         table: &TableKernel<'_>,
         codes: &[u32],
+        room: &[f64],
         classes: usize,
-        least: f64,
+        range: SumRange,
         context: &Context<'_>,
     ) -> Result<(Vec<ClassFront>, FitReport)> {
         let mut report = FitReport::default();
@@ -254,7 +325,7 @@ impl ParetoSvc {
                 continue;
             }
             let signs = signs(codes, class);
-            let computed = self.front(table, &signs, least, context)?;
+            let computed = self.front(table, &signs, room, range, context)?;
             report.iterations += computed.iterations;
             report.stop = report.stop.worst(computed.stop);
             let (mut alphas, mut points, mut lambdas, mut biases) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -282,32 +353,33 @@ impl ParetoSvc {
         context: &Context<'_>,
     ) -> Result<(SvcModel, StopReason)> {
         let classes = data.expect_classes()?;
+        let room = data.weights_or_ones();
         let table = TableKernel::new(kernel, &data.x, context);
         let mut solved = Vec::new();
         let mut report = FitReport::default();
         for (machine, &(class, share)) in position.iter().enumerate() {
             let signs = signs(classes.codes(), class);
-            if signs.iter().all(|&y| y < 0.0) || signs.iter().all(|&y| y > 0.0) {
+            let has = |side: f64| signs.iter().zip(room.iter()).any(|(&y, &room)| y == side && room > 0.0);
+            if !has(1.0) || !has(-1.0) {
                 continue;
             }
             let source = SignedKernel::new(&table, &signs, self.cache_bytes(signs.len()), context);
-            let task = self.task(&source, &signs, context);
+            let task = self.task(&source, &signs, &room, self.balanced(kernel), context);
             let mut solver = task.solver(Some(self.cache_bytes(signs.len())), context)?;
-            let ones = vec![1.0; signs.len()];
             let mut sum = share * task.largest();
-            let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).unwrap_or(&ones), sum), None)?;
+            let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).map_or(&room[..], Vec::as_slice), sum), None)?;
             // With other rows q may vanish at this position, and a machine of rounding errors would be left: go on to the next one.
             while slot.stop == StopReason::Converged && sum < task.largest() && task.vanished(&slot, sum, &solver) {
                 sum = (sum + task.largest() / self.n_points as f64).min(task.largest());
                 slot = task.descend(&mut solver, task.fill(&slot.alpha, sum), None)?;
             }
-            let facts = facts(&slot.alpha, &slot.gradient, &signs, task.balanced);
+            let facts = facts(&slot.alpha, &slot.gradient, &signs, &room, task.balanced);
             report.iterations += slot.iterations;
             report.stop = report.stop.worst(slot.stop);
             report.gap = worse(report.gap, facts.gap);
             report.violation = worse(report.violation, facts.violation);
             report.objective += 0.5 * facts.quadratic;
-            report.rows = signs.len();
+            report.rows = room.iter().filter(|&&room| room > 0.0).count();
             solved.push((class, slot.alpha, facts));
         }
         let rows: Vec<usize> = (0..data.len()).collect();
@@ -331,29 +403,33 @@ impl ParetoSvc {
         Ok((samples.classifier(&outputs, self.settings(), c.exp(), report), report.stop))
     }
 
-    /// Splits, computes the front down to the share `least` of the largest sum and measures its errors; `repeat` tells hold-outs apart.
-    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, least: f64, context: &Context<'_>) -> Result<Measured> {
+    /// Splits, computes the front over `range` and measures its errors; `repeat` tells hold-outs apart.
+    fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, range: SumRange, context: &Context<'_>) -> Result<Measured> {
         let classes = data.expect_classes()?;
         let count = classes.names().len();
-        let (train, test) = judge::hold_out(classes, self.holdout, self.seed, repeat)?;
+        let (train, test) = judge::hold_out(data, self.holdout, self.seed, repeat)?;
+        let weights = data.weights_or_ones();
         let x = kernel.rows_of(&data.x, &train);
         let codes: Vec<u32> = train.iter().map(|&row| classes.codes()[row]).collect();
         let table = TableKernel::new(kernel, &x, context);
-        let (mut machines, report) = self.fronts(&table, &codes, count, least, context)?;
+        let room: Vec<f64> = train.iter().map(|&row| weights[row]).collect();
+        let (mut machines, report) = self.fronts(&table, &codes, &room, count, range, context)?;
         let new_rows = kernel.new_rows_of(&data.x, &train, &test);
         let truth: Vec<u32> = test.iter().map(|&row| classes.codes()[row]).collect();
-        let front = judge::table(&mut machines, kernel, &x, &codes, &new_rows, &truth, count, context)?;
-        Ok(Measured { train, held: test.len(), codes, machines, front, report })
+        let of_test: Vec<f64> = test.iter().map(|&row| weights[row]).collect();
+        let (own, held) = (Judged { x: &x, codes: &codes, weights: &room }, Judged { x: &new_rows, codes: &truth, weights: &of_test });
+        let front = judge::table(&mut machines, kernel, own, held, count, context)?;
+        Ok(Measured { train, held: test.len(), codes, room, machines, front, report })
     }
 
-    /// Fronts of the other hold-outs, with fewer points: they are averaged over neighbors anyway. `least` is where they end, see
+    /// Fronts of the other hold-outs, with fewer points: they are averaged over neighbors anyway. `range.least` is where they end, see
     /// [`worth_averaging`]. Each is a task of its own, so that every thread has a front to work on. A front that was cut short ends
     /// somewhere else and is left out.
     fn repeats(
         &self,
         data: &Dataset<'_>,
         kernel: &Kernel,
-        least: f64,
+        range: SumRange,
         report: &mut FitReport,
         context: &Context<'_>,
     ) -> Result<Vec<Vec<FrontPoint>>> {
@@ -368,7 +444,7 @@ impl ParetoSvc {
         // Every front has its own matrix and factor: where memory is limited they come one after the other.
         let threads = if context.memory.is_some() { 1 } else { context.threads };
         let mut fronts = Vec::new();
-        for measured in parallel::map(threads, repeats, |repeat| coarse.measure(data, kernel, 1 + repeat, least, &inner)) {
+        for measured in parallel::map(threads, repeats, |repeat| coarse.measure(data, kernel, 1 + repeat, range, &inner)) {
             let Measured { report: other, front, .. } = measured?;
             report.iterations += other.iterations;
             report.stop = report.stop.worst(other.stop);
@@ -382,12 +458,16 @@ impl ParetoSvc {
     fn check_data(&self, data: &Dataset<'_>) -> Result<()> {
         data.validate()?;
         let classes = data.expect_classes()?;
-        if data.weights.is_some() {
-            return Err(Error::data("ParetoSvc takes no sample weights: every row counts the same"));
+        if data.weights.is_some() && self.mode == Mode::Evolve {
+            return Err(Error::data("the evolution of ParetoSvc takes no sample weights: use mode `hybrid` or `exact`"));
         }
-        two_classes(classes.names(), &classes.counts().iter().map(|&count| count as f64).collect::<Vec<_>>())?;
-        if data.len() < FEWEST_ROWS {
-            return Err(Error::data(format!("ParetoSvc needs at least {FEWEST_ROWS} rows, found {}", data.len())));
+        let weights = data.weights_or_ones();
+        let mut totals = vec![0.0; classes.names().len()];
+        classes.codes().iter().zip(weights.iter()).for_each(|(&code, weight)| totals[code as usize] += weight);
+        two_classes(classes.names(), &totals)?;
+        let rows = weights.iter().filter(|&&weight| weight > 0.0).count();
+        if rows < FEWEST_ROWS {
+            return Err(Error::data(format!("ParetoSvc needs at least {FEWEST_ROWS} rows, found {rows}")));
         }
         if self.kernel == Kernel::Precomputed { judge::check_symmetric(&data.x) } else { Ok(()) }
     }
@@ -412,7 +492,7 @@ impl Observer for AllPoints<'_> {
 }
 
 /// +1 for a class, -1 for all others.
-fn signs(codes: &[u32], class: usize) -> Vec<f64> {
+pub(super) fn signs(codes: &[u32], class: usize) -> Vec<f64> {
     codes.iter().map(|&code| if code as usize == class { 1.0 } else { -1.0 }).collect()
 }
 
@@ -441,6 +521,12 @@ impl Learner for ParetoSvc {
         if !(0.0..1.0).contains(&self.holdout) {
             return Err(check::complaint(OWNER, "holdout", "at least 0 (none) and below 1", self.holdout));
         }
+        if let Widths::Values(values) = &self.widths {
+            if values.is_empty() {
+                return Err(check::complaint(OWNER, "widths", "a list of at least one value, `auto` or `kernel`", "none"));
+            }
+            values.iter().try_for_each(|&gamma| check::positive(OWNER, "widths", gamma))?;
+        }
         check::at_least(OWNER, "holdout_repeats", self.holdout_repeats, 1)?;
         check::at_least(OWNER, "n_points", self.n_points, 2)?;
         check::at_least(OWNER, "population_size", self.population_size, 4)?;
@@ -468,21 +554,43 @@ impl Learner for ParetoSvc {
     }
 
     fn no_search(&self) -> Option<&'static str> {
-        Some("computes every C at once: evaluate several kernels instead")
+        Some("computes every C at once, and compares widths itself: evaluate it instead")
     }
 
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<ParetoModel> {
         let start = Instant::now();
         self.validate()?;
         self.check_data(data)?;
+        // The solver's rows, the factor of the free samples and the table's copies are in memory at the same time.
+        context.in_share(0.6, |context| self.fit_checked(data, start, context))
+    }
+}
+
+impl ParetoSvc {
+    fn fit_checked(&self, data: &Dataset<'_>, start: Instant, context: &Context<'_>) -> Result<ParetoModel> {
         let classes: &Categories = data.expect_classes()?;
-        let kernel = self.similarity(&data.x)?;
-        let Measured { train, held, codes, machines, front, mut report } = self.measure(data, &kernel, 0, 0.0, context)?;
+        let mut kernels = self.kernels(data)?;
+        let survey = if kernels.len() > 1 { Some(self.survey_in(data, &kernels, context)?) } else { None };
+        let kernel = kernels.swap_remove(survey.as_ref().map_or(0, |survey| survey.chosen));
+        let floor = survey.as_ref().map_or(0.0, |survey| survey.floor);
+        let Measured { train, held, codes, room, machines, front, mut report } =
+            self.measure(data, &kernel, 0, SumRange { floor, least: 0.0 }, context)?;
+        let mut family = Vec::new();
+        let mut others = None;
+        if let Some(survey) = survey {
+            report.iterations += survey.iterations;
+            report.stop = report.stop.worst(survey.stop);
+            family = survey.family;
+            others = survey.others;
+        }
         let mut estimates: Vec<f64> = front.iter().map(|point| point.holdout_error).collect();
         let mut estimate_rows = held;
         if self.mode != Mode::Evolve && held > 0 && self.holdout_repeats > 1 && !report.stop.is_cut_short() {
-            let least = if data.len() > MANY { worth_averaging(&front, held) } else { 0.0 };
-            let others = self.repeats(data, &kernel, least, &mut report, context)?;
+            let least = if data.len() > MANY && others.is_none() { worth_averaging(&front, held) } else { 0.0 };
+            let others = match others {
+                Some(others) => others,
+                None => self.repeats(data, &kernel, SumRange { floor, least }, &mut report, context)?,
+            };
             estimates = estimate(&front, &others, least);
             estimate_rows = (held * (1 + others.len())).min(data.len());
         }
@@ -507,6 +615,8 @@ impl Learner for ParetoSvc {
             machines,
             kernel,
             rows: train,
+            weights: room,
+            family,
             codes,
             estimates,
             holdout_rows: held,

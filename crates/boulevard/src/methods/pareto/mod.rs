@@ -6,11 +6,11 @@
 //!
 //! # When to use it, and when not
 //! Instead of a search over `C` on small and medium data (up to some ten thousand rows), to see where training and hold-out error part,
-//! and with kernels that are not positive semi-definite. It does not choose the kernel's own parameters: compare fronts for that.
+//! and with kernels that are not positive semi-definite. Several widths of the kernel are compared by coarse fronts first.
 //!
 //! # The problem
 //! ```text
-//! Q_ij = y_i y_j k(x_i, x_j),    0 <= alpha <= 1
+//! Q_ij = y_i y_j k(x_i, x_j),    0 <= alpha <= 1 (or the samples' weights)
 //! maximize  s = sum alpha     and     -q = -alpha' Q alpha     (and, with an intercept, -|sum alpha y|)
 //! ```
 //! For a positive semi-definite kernel the front is `q(s) = min { q : sum alpha = s }`, convex and piecewise quadratic; its slope is
@@ -22,6 +22,7 @@
 //!   until the relative KKT gap is below the tolerance. Every point carries its gap.
 //! * [`Mode::Evolve`]: NSGA-II with cached `Q alpha`, in the paper's form or Deb's, with the paper's mutation and crossover or others.
 //! * [`Mode::Hybrid`] (default): exact slots, and where the kernel is indefinite restarts, mixtures and descents from them.
+//! * [`Widths`]: coarse fronts of several widths on the same hold-outs; the one with the lowest estimate gets the fine front.
 //!
 //! # Cost
 //! Exact: about as many kernel values as one matrix, then `O(n m)` to `O(m^3)` per slot with `m` free samples. An evolution holds the
@@ -61,6 +62,8 @@ mod choose;
 mod describe;
 mod evolve;
 mod exact;
+mod family;
+mod family_pictures;
 mod judge;
 mod learner;
 mod model;
@@ -74,7 +77,8 @@ mod tests;
 pub use choose::{Marks, Pick, by_training_error, marks};
 pub use evolve::Variant;
 pub use evolve::variation::{Crossover, Mutation};
-pub use learner::{Bias, Mode, ParetoSvc};
+pub use family::{CommonPoint, WidthFront};
+pub use learner::{Bias, Mode, ParetoSvc, Widths};
 pub use model::{ClassFront, ParetoModel};
 pub use pictures::{NamedFront, pictures};
 pub use point::FrontPoint;

@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 use super::calibrate::AtPosition;
 use super::choose::{Marks, marks};
 use super::describe;
+use super::family::WidthFront;
+use super::family_pictures;
 use super::learner::ParetoSvc;
 use super::pictures;
 use super::point::FrontPoint;
@@ -16,7 +18,7 @@ use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::{
     Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Rows, SolverSettings, Svc,
-    SvcModel, details, support_by_class,
+    SvcModel, calibration_details, details, support_by_class,
 };
 
 /// The front of one two-class problem: a class against the others.
@@ -75,6 +77,10 @@ pub struct ParetoModel {
     pub kernel: Kernel,
     /// Rows of the table that the front was computed from; the others were held out.
     pub rows: Vec<usize>,
+    /// What these rows weigh.
+    pub weights: Vec<f64>,
+    /// Coarse fronts of all widths that were compared, by rising gamma; none where there was one width only.
+    pub family: Vec<WidthFront>,
     /// Classes of these rows.
     pub codes: Vec<u32>,
     /// These rows. Empty (no columns) for a precomputed kernel.
@@ -176,6 +182,11 @@ impl ParetoModel {
         self.classifier.report.rows > self.rows.len()
     }
 
+    /// Whether the machines have an intercept.
+    pub fn has_intercept(&self) -> bool {
+        self.parameters.balanced(&self.kernel)
+    }
+
     /// Points worth a mark.
     pub fn marks(&self) -> Marks {
         marks(&self.front, &self.estimates, self.estimate_rows)
@@ -190,8 +201,24 @@ impl ParetoModel {
         Ok(sum / self.machines.len().max(1) as f64)
     }
 
-    /// Point `index` of the table as an ordinary classifier, as it stands on the front (learnt from the rows that were not held out).
+    /// The error of answering the most frequent class always, on the rows the front was computed from.
+    pub fn constant_error(&self) -> f64 {
+        let mut totals = vec![0.0; self.classes.len()];
+        self.codes.iter().zip(&self.weights).for_each(|(&code, weight)| totals[code as usize] += weight);
+        1.0 - totals.iter().copied().fold(0.0, f64::max) / totals.iter().sum::<f64>()
+    }
+
+    /// Whether the chosen point is estimated to be no better than a constant answer.
+    pub fn is_no_better_than_constant(&self) -> bool {
+        self.estimates[self.picked] >= self.constant_error() - 1e-12
+    }
+
+    /// Point `index` of the table as an ordinary classifier: the one that was picked as it predicts (solved again on all rows, if that was
+    /// asked for), all others as they stand on the front (learnt from the rows that were not held out).
     pub fn select(&self, index: usize) -> Result<SvcModel> {
+        if index == self.picked && self.refitted() {
+            return Ok(self.classifier.clone());
+        }
         let Some(point) = self.front.get(index) else {
             return Err(Error::data(format!("the front has {} points, there is no point {index}", self.front.len())));
         };
@@ -261,7 +288,8 @@ impl Model for ParetoModel {
     /// of an evolved point rest on exact points at the same sum.
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
-        self.classifier.calibration = Some(self.classifier.fit_calibration(&learner, data, self.parameters.seed, context)?);
+        self.classifier.calibration =
+            Some(self.classifier.fit_calibration(&learner, data, self.parameters.seed, self.parameters.calibration, context)?);
         Ok(())
     }
 
@@ -270,7 +298,9 @@ impl Model for ParetoModel {
     }
 
     fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
-        Ok(pictures::pictures(&[self.named()]))
+        let mut all = pictures::pictures(&[self.named()]);
+        all.extend(family_pictures::pictures(self)?);
+        Ok(all)
     }
 
     fn details(&self) -> Map<String, Value> {
@@ -278,6 +308,7 @@ impl Model for ParetoModel {
             ("kernel", json!(self.kernel)),
             ("classes", json!(self.classes)),
             ("support_per_class", json!(self.classifier.support_counts)),
+            ("calibration", calibration_details(self.classifier.calibration.as_ref())),
             ("front", describe::front(self)),
         ])
     }

@@ -47,7 +47,7 @@ fn words(front: &NamedFront<'_>, i: usize) -> String {
     let all = [
         (front.picked, "chosen"),
         (front.marks.lowest, "lowest estimated error"),
-        (Some(front.marks.knee), "knee"),
+        (front.marks.knee, "knee"),
         (front.marks.one_se, "widest within one standard error"),
         (front.marks.parting, "errors part here"),
     ];

@@ -85,14 +85,14 @@ fn starts(task: &SlotTask<'_>, slots: &[Slot], k: usize, sum: f64, random: &mut 
         starts.push(task.fill(&mixed, sum));
     }
     for _ in 0..STARTS / 2 {
-        // A corner: ones in random order until the sum is used up (the last gets what is left).
+        // A corner: all room in random order until the sum is used up (the last gets what is left).
         let order = random.permutation(n);
         let mut corner = vec![0.0; n];
-        let count = (sum.ceil() as usize).clamp(1, n);
-        order[..count]
-            .iter()
-            .enumerate()
-            .for_each(|(place, &i)| corner[i] = if place + 1 < count { 1.0 } else { sum - (count - 1) as f64 });
+        let mut left = sum;
+        for &i in &order {
+            corner[i] = task.room[i].min(left.max(0.0));
+            left -= task.room[i];
+        }
         starts.push(task.fill(&corner, sum));
         // An edge of random weights: exponential ones are uniform on the simplex.
         let inside: Vec<f64> = (0..n).map(|_| -(1.0 - random.uniform()).ln()).collect();

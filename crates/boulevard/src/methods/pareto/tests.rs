@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::evolve::Evolution;
 use super::evolve::population::Landscape;
 use super::exact::signed::SignedKernel;
-use super::exact::slots::SlotTask;
+use super::exact::slots::{SlotTask, SumRange};
 use super::point::facts;
 use super::restart;
 use super::*;
@@ -58,7 +58,15 @@ fn with_task<R>(x: &Matrix<'static>, signs: &[f64], kernel: &Kernel, balanced: b
     let context = Context::single();
     let table = TableKernel::new(kernel, x, &context);
     let source = SignedKernel::new(&table, signs, 1 << 24, &context);
-    work(&SlotTask { source: &source, signs, balanced, tolerance: 1e-10, max_iterations: 1_000_000, context })
+    work(&SlotTask {
+        source: &source,
+        signs,
+        room: &vec![1.0; signs.len()],
+        balanced,
+        tolerance: 1e-10,
+        max_iterations: 1_000_000,
+        context,
+    })
 }
 
 fn classes(signs: &[f64]) -> Categories {
@@ -74,7 +82,7 @@ fn exact_slots_reach_the_solved_problems() {
             for point in value["front"].as_array().unwrap() {
                 let (s, q) = (point["s"].as_f64().unwrap(), point["q"].as_f64().unwrap());
                 let slot = task.descend(&mut solver, task.fill(&vec![1.0; signs.len()], s), None).unwrap();
-                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
                 assert!((found.quadratic - q).abs() <= 1e-8 * q, "{name}, s = {s}: {} instead of {q}", found.quadratic);
                 assert!((found.sum - s).abs() < 1e-12 * s.max(1.0) && found.gap < 1e-8, "{name}, s = {s}: gap {}", found.gap);
                 let worst = slot.alpha.iter().zip(numbers(&point["alpha"])).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -93,7 +101,7 @@ fn a_sweep_is_the_same_front_and_covers_its_hypervolume() {
     for (name, value) in vectors("psd_") {
         let (x, signs, kernel) = problem(&value);
         with_task(&x, &signs, &kernel, false, |task| {
-            let slots = task.sweep(400, 0.0, None, &Context::single()).unwrap();
+            let slots = task.sweep(400, SumRange::default(), None, &Context::single()).unwrap();
             assert_eq!(slots.len(), 400);
             let front: Vec<[f64; 2]> = slots.iter().map(|slot| [slot.alpha.iter().sum(), -slot.quadratic]).collect();
             let reference = numbers(&value["hv_ref"]);
@@ -103,7 +111,7 @@ fn a_sweep_is_the_same_front_and_covers_its_hypervolume() {
             assert!(covered <= exact * (1.0 + 1e-9) && covered > 0.99 * exact, "{name}: {covered} of {exact}");
             let ray = value["ray_q_at_sum1"].as_f64().unwrap();
             for slot in &slots {
-                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
                 assert!(found.gap < 1e-8, "{name}: gap {} at {}", found.gap, found.sum);
                 if found.sum < value["ray_until_s"].as_f64().unwrap() {
                     assert!((found.quadratic / (found.sum * found.sum) - ray).abs() < 1e-8 * ray, "{name}: ray");
@@ -119,12 +127,12 @@ fn gradients_do_not_drift_along_a_sweep() {
     let data = crate::data::generate::banana(650, 7);
     let signs: Vec<f64> = data.expect_classes().unwrap().codes().iter().map(|&c| if c == 1 { 1.0 } else { -1.0 }).collect();
     with_task(&data.x, &signs, &Kernel::rbf(1.0), false, |task| {
-        let slots = task.sweep(40, 0.0, None, &Context::single()).unwrap();
+        let slots = task.sweep(40, SumRange::default(), None, &Context::single()).unwrap();
         let (order, n) = ((0..650).collect::<Vec<_>>(), 650usize);
         for slot in &slots {
             let exact = task.source.double().unwrap().weighted_sum(&order, &slot.alpha, 0..n);
             let worst = exact.iter().zip(&slot.gradient).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+            let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
             assert!(worst < 1e-11 && found.gap < 1e-4, "s = {}: drift {worst}, gap {}", found.sum, found.gap);
         }
     });
@@ -139,7 +147,7 @@ fn every_point_is_the_plain_machine_of_its_c() {
                 let (s, q, c) = (path["s_norm"].as_f64().unwrap(), path["q_norm"].as_f64().unwrap(), path["C"].as_f64().unwrap());
                 let mut solver = task.solver(None, &Context::single()).unwrap();
                 let slot = task.descend(&mut solver, task.fill(&vec![1.0; signs.len()], s), None).unwrap();
-                let found = facts(&slot.alpha, &slot.gradient, &signs, false);
+                let found = facts(&slot.alpha, &slot.gradient, &signs, &vec![1.0; signs.len()], false);
                 assert!((found.quadratic - q).abs() < 1e-7 * q, "{name}, C = {c}");
                 if slot.alpha.iter().any(|&a| a > 1e-9 && a < 1.0 - 1e-9) {
                     assert!((1.0 / found.lambda - c).abs() < 1e-5 * c, "{name}: C {} instead of {c}", 1.0 / found.lambda);
@@ -221,7 +229,7 @@ fn objectives_and_errors_of_given_points() {
     for (place, member) in landscape.evaluate(drafts).into_iter().enumerate() {
         let expected = [&value["f1_minus_quadratic"], &value["f2_sum"], &value["f3"]].map(|list| numbers(list)[place]);
         assert!(member.objectives.values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "point {place}");
-        let found = facts(&member.alpha, &member.gradient, &signs, false);
+        let found = facts(&member.alpha, &member.gradient, &signs, &vec![1.0; signs.len()], false);
         assert!((found.train_error - numbers(&value["train_err"])[place]).abs() < 1e-12, "point {place}");
     }
     // The same points as a front: hold-out errors.
@@ -231,13 +239,16 @@ fn objectives_and_errors_of_given_points() {
     let blank = landscape.zero();
     let mut fronts = vec![ClassFront {
         class: 1,
-        points: vec![facts(&blank.alpha, &blank.gradient, &signs, false).point(); alphas.len()],
+        points: vec![facts(&blank.alpha, &blank.gradient, &signs, &vec![1.0; signs.len()], false).point(); alphas.len()],
         alphas: alphas.concat(),
         lambdas: vec![1.0; alphas.len()],
         biases: vec![0.0; alphas.len()],
         reference: 1.0,
     }];
-    let table = judge::table(&mut fronts, &kernel, &x, &codes, &new, &held, 2, &context).unwrap();
+    let (own, other) = (vec![1.0; codes.len()], vec![1.0; held.len()]);
+    let training = judge::Judged { x: &x, codes: &codes, weights: &own };
+    let held = judge::Judged { x: &new, codes: &held, weights: &other };
+    let table = judge::table(&mut fronts, &kernel, training, held, 2, &context).unwrap();
     for (place, point) in table.iter().enumerate() {
         assert!((point.holdout_error - numbers(&value["test_err"])[place]).abs() < 1e-12, "point {place}");
     }
@@ -367,13 +378,24 @@ fn choosing_follows_its_rules() {
     ];
     let errors: Vec<f64> = points.iter().map(|p| p.holdout_error).collect();
     let found = marks(&points, &errors, 100);
-    assert_eq!(found, Marks { lowest: Some(1), knee: 2, one_se: Some(3), parting: Some(1) });
+    assert_eq!(found, Marks { lowest: Some(1), knee: None, one_se: Some(3), parting: Some(1) });
     assert_eq!(by_training_error(&points), [4, 3, 2, 1, 0]);
     assert_eq!(Pick::Index(4).choose(&points, &errors, 100).unwrap(), 4);
     assert!(Pick::Index(5).choose(&points, &errors, 100).unwrap_err().to_string().contains("below 5"));
     let unknown = [f64::NAN; 5];
-    assert_eq!(Pick::Holdout.choose(&points, &unknown, 0).unwrap(), 2);
+    // Nothing else decides: the C nearest to 1.
+    assert_eq!(Pick::Holdout.choose(&points, &unknown, 0).unwrap(), 0);
     assert_eq!(marks(&points, &unknown, 0).parting, None);
+    // A corner of slack against norm: the norm falls by a hundred at no cost, then slack rises by a hundred for nothing.
+    let bend: Vec<FrontPoint> = [(1e3, 1.0, 100.0), (100.0, 1.2, 10.0), (10.0, 1.5, 1.0), (1.0, 10.0, 0.8), (0.1, 100.0, 0.6)]
+        .iter()
+        .map(|&(c, slack, norm): &(f64, f64, f64)| {
+            let quadratic = norm * norm / (c * c);
+            FrontPoint { equivalent_c: c, ..point(slack + quadratic * c, quadratic, 0.0, 0.0, 0.1) }
+        })
+        .collect();
+    assert_eq!(marks(&bend, &unknown, 0).knee, Some(2));
+    assert_eq!(Pick::Knee.choose(&bend, &unknown, 0).unwrap(), 2);
     // Averages over hold-outs, read at the same share of the sum.
     let other = vec![point(2.0, 1.0, 0.0, 0.0, 0.1), point(10.0, 9.0, 0.0, 0.8, 0.2)];
     let found = choose::estimate(&points, &[other], 0.0);
@@ -432,7 +454,11 @@ fn bad_input_is_refused_with_the_reason() {
     assert!(complaint(default(), &data.select(&[0, 1, 2, 3])).contains("rows, found"));
     let one = (0..40).filter(|&i| data.expect_classes().unwrap().codes()[i] == 0).collect::<Vec<_>>();
     assert!(complaint(default(), &data.select(&one)).contains("found only `"));
-    assert!(complaint(default(), &data.clone().with_weights(vec![1.0; 40])).contains("no sample weights"));
+    let evolve = ParetoSvc { mode: Mode::Evolve, ..default() };
+    assert!(complaint(evolve, &data.clone().with_weights(vec![1.0; 40])).contains("no sample weights"));
+    assert!(complaint(ParetoSvc { widths: Widths::Values(vec![]), ..default() }, &data).contains("at least one value"));
+    let blind = ParetoSvc { widths: Widths::Values(vec![0.1, 1.0]), holdout: 0.0, ..default() };
+    assert!(complaint(blind, &data).contains("cannot be compared"));
     let signs = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0];
     let lonely = Dataset::classes(Matrix::dense(vec![0.0; 6], 6, 1).unwrap(), classes(&signs));
     assert!(complaint(default(), &lonely).contains("set holdout to 0"));
@@ -495,5 +521,46 @@ fn opposite_twins_and_constant_columns_do_no_harm() {
             assert!(model.front.iter().all(|point| point.quadratic.is_finite()));
             assert_eq!(model.predict(&data.x).unwrap().len(), 8);
         }
+    }
+}
+
+#[test]
+fn widths_are_compared_and_the_chosen_one_is_a_front_like_any_other() {
+    let data = crate::data::generate::banana(120, 4);
+    let learner = ParetoSvc { n_points: 12, ..ParetoSvc::default() };
+    let fit = |threads: usize| learner.fit_in(&data, &Context::default().with_threads(threads)).unwrap();
+    let model = fit(1);
+    assert_eq!(ParetoModel { report: model.report, classifier: model.classifier.clone(), ..fit(2) }, model);
+    assert_eq!(model.family.len(), 5);
+    assert!(model.family.windows(2).all(|pair| pair[0].gamma < pair[1].gamma));
+    let chosen = model.chosen_width().unwrap();
+    assert!(model.kernel == Kernel::rbf(model.family[chosen].gamma) && model.family[chosen].holdouts == 5);
+    let common = model.common_front().unwrap();
+    assert!(!common.is_empty() && common.windows(2).all(|pair| pair[0].2.quadratic <= pair[1].2.quadratic));
+    // Rows of a coarse front are points of the same problem as the fine one's.
+    let alone = ParetoSvc { kernel: model.kernel.clone(), ..learner.clone() }.fit(&data).unwrap();
+    assert!(alone.family.is_empty() && alone.rows == model.rows);
+    let (wide, all) = (model.family[chosen].front.last().unwrap(), alone.front.last().unwrap());
+    assert!((wide.quadratic - all.quadratic).abs() <= 1e-9 * all.quadratic && wide.sum_alpha == all.sum_alpha);
+    assert_eq!(model.select(model.picked).unwrap(), model.classifier);
+}
+
+#[test]
+fn weights_are_repeated_rows() {
+    let data = crate::data::generate::banana(60, 5);
+    let weights: Vec<f64> = (0..60).map(|row| f64::from(row % 3)).collect();
+    let rows: Vec<usize> = (0..60).rev().flat_map(|row| vec![row; row % 3]).collect();
+    for bias in [Bias::None, Bias::Objective] {
+        let learner = ParetoSvc { kernel: Kernel::rbf(1.0), n_points: 10, tolerance: 1e-9, bias, ..ParetoSvc::default() };
+        let weighted = learner.fit(&data.clone().with_weights(weights.clone())).unwrap();
+        let repeated = learner.fit(&data.select(&rows)).unwrap();
+        for (a, b) in weighted.front.iter().zip(&repeated.front) {
+            assert!(
+                (a.quadratic - b.quadratic).abs() < 1e-7 * b.quadratic.abs() && (a.sum_alpha - b.sum_alpha).abs() < 1e-9,
+                "{a:?} {b:?}"
+            );
+            assert!((a.train_error - b.train_error).abs() < 1e-12 && (a.holdout_error - b.holdout_error).abs() < 1e-12);
+        }
+        assert_eq!(weighted.picked, repeated.picked);
     }
 }

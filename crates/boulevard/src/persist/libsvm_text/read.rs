@@ -9,7 +9,8 @@ use crate::kernel::Kernel;
 use crate::persist::AnyModel;
 use crate::persist::machine::check_machine;
 use crate::svm::{
-    Calibration, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Sigmoid, Svc, SvcModel, Svr, SvrModel, Tube,
+    Calibration, CalibrationMethod, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Sigmoid, Svc, SvcModel, Svr,
+    SvrModel, Tube,
 };
 
 /// A line and what is wrong with it.
@@ -67,6 +68,7 @@ pub(super) fn parse(bytes: &[u8], options: &ReadOptions) -> Result<AnyModel> {
                 kernel,
                 penalty: if kind == "c_svc" { Penalty::C(1.0) } else { Penalty::Nu(0.5) },
                 calibrate: facts.calibration.is_some(),
+                calibration: CalibrationMethod::Sigmoid,
                 ..Svc::default()
             },
             classes: facts.names,
@@ -230,7 +232,7 @@ impl<'a> Head<'a> {
             (false, false) => None,
             _ => {
                 let (a, b) = (self.numbers("probA", outputs)?, self.numbers("probB", outputs)?);
-                Some(Calibration { sigmoids: a.into_iter().zip(b).map(|(a, b)| Sigmoid { a, b }).collect() })
+                Some(Calibration::plain(a.into_iter().zip(b).map(|(a, b)| Sigmoid { a, b }).collect()))
             }
         };
         Ok(ClassFacts { names, counts, calibration })

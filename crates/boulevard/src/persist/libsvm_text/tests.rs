@@ -24,7 +24,9 @@ fn a_round_trip_keeps_every_decision() {
     let context = Context::default();
     for kernel in [Kernel::Linear, Kernel::default(), Kernel::poly(3, 0.2, 1.0), Kernel::sigmoid(0.01, 0.1)] {
         for penalty in [Penalty::C(2.0), Penalty::Nu(0.3)] {
-            let model = Svc { kernel: kernel.clone(), penalty, calibrate: true, ..Svc::default() }.fit(&data).unwrap();
+            let model = Svc { kernel: kernel.clone(), penalty, calibrate: true, calibration: CalibrationMethod::Sigmoid, ..Svc::default() }
+                .fit(&data)
+                .unwrap();
             let AnyModel::Svc(read) = back(&model.clone().into()) else { panic!("a classifier") };
             assert_eq!(read.machine.coefficients, model.machine.coefficients);
             assert_eq!(read.machine.intercepts, model.machine.intercepts);

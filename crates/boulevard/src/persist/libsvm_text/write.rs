@@ -34,6 +34,13 @@ fn svc(model: &SvcModel, options: &WriteOptions) -> Result<String> {
     let mut text = head(kind, &model.machine, model.classes.len())?;
     line(&mut text, "label", labels.iter().map(i32::to_string));
     if let Some(calibration) = &model.calibration {
+        // Without the power LIBSVM would say other probabilities than this model, and nobody would notice.
+        if calibration.sharpening.is_some() {
+            return Err(Error::data(format!(
+                "LIBSVM's files have no place for probabilities of the method `{}`: calibrate with `sigmoid`, LIBSVM's own",
+                calibration.method().name()
+            )));
+        }
         line(&mut text, "probA", calibration.sigmoids.iter().map(|s| number::text(s.a)));
         line(&mut text, "probB", calibration.sigmoids.iter().map(|s| number::text(s.b)));
     }

@@ -2,7 +2,7 @@
 
 use super::{LinearMachine, LinearMulticlass, LinearSvcModel, LinearSvrModel};
 use crate::solver::linear::{Bias, LinearLoss, Regularizer};
-use crate::svm::describe::{class_weights, classes, probabilities};
+use crate::svm::describe::{class_weights, classes, probabilities_of};
 use crate::svm::model::Fact;
 use crate::words::g;
 
@@ -36,7 +36,7 @@ pub(super) fn classifier(model: &LinearSvcModel) -> Vec<Fact> {
         ));
     }
     facts.push(("nonzero weights", used(&model.machine)));
-    facts.push(probabilities(model.calibration.is_some()));
+    facts.push(probabilities_of(model.calibration.as_ref()));
     facts.push(("tolerance", format!("{} (relative duality gap)", g(settings.tolerance))));
     facts
 }

@@ -3,11 +3,13 @@
 //! The learners fill in a [`crate::solver::linear::LinearProblem`]; which algorithm solves it follows from the shape of the table.
 
 mod describe;
+mod sparse_rows;
 mod svc;
 mod svr;
 #[cfg(test)]
 mod tests;
 
+pub use sparse_rows::{Place, SideBySide, SparseRows};
 pub use svc::{LinearMulticlass, LinearSvc, LinearSvcModel};
 pub use svr::{LinearSvr, LinearSvrModel};
 
@@ -47,6 +49,11 @@ impl LinearMachine {
 
     /// All outputs of all rows, row-major.
     pub fn evaluate(&self, x: &Matrix<'_>, context: &Context<'_>) -> Vec<f64> {
+        if let Matrix::Sparse(x) = x {
+            let turned = SideBySide::pays(self, x.values().len()).then(|| SideBySide::new(self));
+            let rows = SparseRows { offsets: x.offsets(), columns: x.indices(), values: x.values() };
+            return rows.outputs(self, turned.as_ref(), 0..rows.len(), context.threads).expect("a table that was checked").0;
+        }
         let (n, outputs) = (x.rows(), self.outputs());
         let threads = if n * self.features < WORTH_THREADS { 1 } else { context.threads };
         let parts = parallel::map(threads, n.div_ceil(STRIDE).max(1), |part| {
@@ -60,11 +67,7 @@ impl LinearMachine {
                     let weights = self.output(output);
                     let sum = match x {
                         Matrix::F64(x) => linalg::dot(x.row(row), weights),
-                        Matrix::F32(_) => linalg::dot(&dense, weights),
-                        Matrix::Sparse(x) => {
-                            let (indices, values) = x.row(row);
-                            indices.iter().zip(values).map(|(&j, v)| weights[j] * v).sum()
-                        }
+                        Matrix::F32(_) | Matrix::Sparse(_) => linalg::dot(&dense, weights),
                     };
                     values.push(sum + self.biases[output]);
                 }

@@ -16,12 +16,15 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, stopped};
 use crate::parallel;
+use crate::picture::Picture;
 use crate::solver::linear::{Bias, ClassesProblem, LinearLoss, LinearProblem, LinearSolution, Regularizer, solve_classes, solve_linear};
 use crate::svm::calibration::Calibration;
 use crate::svm::classifier::{Classifier, Outputs};
-use crate::svm::describe::details;
+use crate::svm::describe::{calibration_details, details};
 use crate::svm::learner::{FitReport, Learner};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
+use crate::svm::pictures;
+use crate::svm::sharpening::CalibrationMethod;
 use crate::svm::svc::{ClassWeight, Classes};
 
 const OWNER: &str = "LinearSvc";
@@ -59,6 +62,8 @@ pub struct LinearSvc {
     pub tolerance: f64,
     /// Whether to fit probabilities with the model (they cost five more fits).
     pub calibrate: bool,
+    /// How probabilities of more than two classes are made.
+    pub calibration: CalibrationMethod,
     /// Seed of the calibration's folds.
     pub seed: u64,
 }
@@ -74,6 +79,7 @@ impl Default for LinearSvc {
             class_weight: ClassWeight::Equal,
             tolerance: 1e-4,
             calibrate: false,
+            calibration: CalibrationMethod::default(),
             seed: 0,
         }
     }
@@ -324,7 +330,7 @@ impl Model for LinearSvcModel {
 
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let plain = LinearSvc { calibrate: false, ..self.parameters.clone() };
-        self.calibration = Some(self.fit_calibration(&plain, data, plain.seed, context)?);
+        self.calibration = Some(self.fit_calibration(&plain, data, plain.seed, plain.calibration, context)?);
         Ok(())
     }
 
@@ -333,7 +339,15 @@ impl Model for LinearSvcModel {
     }
 
     fn details(&self) -> Map<String, Value> {
-        details([("kernel", json!(Kernel::Linear)), ("classes", json!(self.classes))])
+        details([
+            ("kernel", json!(Kernel::Linear)),
+            ("classes", json!(self.classes)),
+            ("calibration", calibration_details(self.calibration.as_ref())),
+        ])
+    }
+
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::weights(&self.machine, self.feature_names.as_deref(), &self.classes))
     }
 
     fn linear_machine(&self) -> Option<&LinearMachine> {

@@ -12,10 +12,12 @@ use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regularizer, solve_linear};
 use crate::svm::describe::details;
 use crate::svm::learner::{FitReport, Learner};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
+use crate::svm::pictures;
 
 /// Parameters of a linear regressor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,6 +146,10 @@ impl Model for LinearSvrModel {
 
     fn details(&self) -> Map<String, Value> {
         details([("kernel", json!(Kernel::Linear))])
+    }
+
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::weights(&self.machine, self.feature_names.as_deref(), &[]))
     }
 
     fn linear_machine(&self) -> Option<&LinearMachine> {

@@ -3,7 +3,7 @@
 use super::{Penalty, SvcModel};
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::svm::describe::{class_weights, classes, probabilities, tolerance};
+use crate::svm::describe::{class_weights, classes, probabilities_of, tolerance};
 use crate::svm::machine::KernelMachine;
 use crate::svm::model::Fact;
 use crate::svm::multiclass::Multiclass;
@@ -33,7 +33,7 @@ pub(super) fn facts(model: &SvcModel) -> Vec<Fact> {
     {
         facts.push(("margin", format!("{} wide in the kernel's space (2 / |w|)", g(2.0 / norm))));
     }
-    facts.push(probabilities(model.calibration.is_some()));
+    facts.push(probabilities_of(model.calibration.as_ref()));
     facts.push(tolerance(&settings.solver));
     facts
 }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::classifier::Classifier;
 use super::learner::{Learner, SolverSettings};
 use super::multiclass::Multiclass;
+use super::sharpening::CalibrationMethod;
 use crate::check;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -59,6 +60,8 @@ pub struct Svc {
     pub solver: SolverSettings,
     /// Whether to fit probabilities with the model (they cost five more fits).
     pub calibrate: bool,
+    /// How probabilities of more than two classes are made.
+    pub calibration: CalibrationMethod,
     /// Seed of the calibration's folds.
     pub seed: u64,
 }
@@ -72,6 +75,7 @@ impl Default for Svc {
             multiclass: Multiclass::default(),
             solver: SolverSettings::default(),
             calibrate: false,
+            calibration: CalibrationMethod::default(),
             seed: 0,
         }
     }
@@ -125,7 +129,7 @@ impl Learner for Svc {
         {
             fit::feasible(nu, &classes)?;
         }
-        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?;
+        let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?.similarity();
         let all = classes.rows.len() == data.len();
         let x = if all { None } else { Some(kernel.rows_of(&data.x, &classes.rows)) };
         let x = x.as_ref().unwrap_or(&data.x);
@@ -147,7 +151,7 @@ impl Learner for Svc {
         };
         if self.calibrate {
             // A calibration that was stopped leaves a model without probabilities, and says so.
-            match stopped(model.fit_calibration(&self.without_calibration(), data, self.seed, context))? {
+            match stopped(model.fit_calibration(&self.without_calibration(), data, self.seed, self.calibration, context))? {
                 Ok(calibration) => model.calibration = Some(calibration),
                 Err(reason) => model.report.stop = model.report.stop.worst(reason),
             }

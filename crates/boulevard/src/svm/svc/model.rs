@@ -6,11 +6,14 @@ use super::{Svc, describe};
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::Result;
 use crate::observe::Context;
+use crate::picture::Picture;
 use crate::svm::calibration::Calibration;
 use crate::svm::classifier::{Classifier, Outputs};
+use crate::svm::describe::calibration_details;
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pair_index};
 use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
+use crate::svm::pictures;
 
 /// A fitted classifier.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +105,7 @@ impl Model for SvcModel {
 
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let plain = self.parameters.without_calibration();
-        self.calibration = Some(self.fit_calibration(&plain, data, plain.seed, context)?);
+        self.calibration = Some(self.fit_calibration(&plain, data, plain.seed, plain.calibration, context)?);
         Ok(())
     }
 
@@ -115,7 +118,12 @@ impl Model for SvcModel {
             ("kernel", json!(self.machine.kernel)),
             ("classes", json!(self.classes)),
             ("support_per_class", json!(self.support_counts)),
+            ("calibration", calibration_details(self.calibration.as_ref())),
         ])
+    }
+
+    fn pictures(&self, _data: Option<&Dataset<'_>>, _context: &Context<'_>) -> Result<Vec<Picture>> {
+        Ok(pictures::support(&self.classes, &self.support_counts, self.report.rows))
     }
 
     fn kernel_machines(&self) -> Vec<&KernelMachine> {

@@ -5,6 +5,7 @@
 
 mod precomputed;
 mod read;
+mod rows;
 mod write;
 
 pub use precomputed::{Precomputed, PrecomputedUse, read_precomputed, read_precomputed_from};

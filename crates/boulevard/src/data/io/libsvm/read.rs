@@ -6,6 +6,7 @@ use super::super::number;
 use super::super::options::{ReadOptions, TargetKind};
 use super::super::source::{Lines, Source};
 use super::super::table::{MOST_LABEL_ENTRIES, target_of, too_many_labels};
+use super::rows::Rows;
 use crate::data::{Categories, Csr, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 
@@ -240,7 +241,7 @@ fn same_number(a: &str, b: &str) -> bool {
 pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complaints: &mut Complaints<'_>) -> Result<Dataset<'static>> {
     check_options(options, complaints)?;
     let mut lines = Lines::new(source);
-    let (mut offsets, mut indices, mut values) = (vec![0usize], Vec::new(), Vec::new());
+    let mut table = Rows::new(options.single);
     let mut labels = Labels::default();
     let (mut groups, mut weights) = (NameColumn::default(), Vec::new());
     // Rows that may have too many columns, with their lines: how many are too many is known when all values are.
@@ -251,7 +252,7 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
         let Some(line) = lines.next_line().map_err(|source| Error::io(&path, source))? else { break };
         let row = split_line(line).and_then(|head| {
             let Some(head) = head else { return Ok(None) };
-            pairs(head.pairs, &mut indices, &mut values)?;
+            table.read(head.pairs)?;
             let group = match (&options.group, head.qid) {
                 (None, _) => None,
                 (Some(_), Some(qid)) if !is_missing(qid) => {
@@ -268,31 +269,25 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
         match row {
             Ok(None) => {}
             Ok(Some((group, cost))) => {
-                if let Some(&last) = indices[offsets[offsets.len() - 1]..].last()
-                    && last >= least
-                {
-                    wide.push((number, offsets.len() - 1, last + 1));
+                if table.width() > least {
+                    wide.push((number, table.len(), table.width()));
                 }
-                offsets.push(values.len());
+                table.commit();
                 weights.extend(cost.filter(|_| options.weight.is_some()));
                 group.into_iter().for_each(|group| groups.push(group));
             }
             Err(fault) => {
-                let end = offsets[offsets.len() - 1];
-                indices.truncate(end);
-                values.truncate(end);
                 complaints.judge(number, Err(fault))?;
             }
         }
     }
-    let rows = offsets.len() - 1;
-    let most = options.most_features(values.len());
+    let rows = table.len();
+    let most = options.most_features(table.stored());
     wide.retain(|&(_, _, index)| index > most);
     for &(line, _, index) in &wide {
         complaints.note(line, too_wide(index, most, options))?;
     }
-    let widest = indices.iter().max().map_or(0, |last| last + 1);
-    let x = Matrix::Sparse(Csr::new(offsets, indices, values, widest.max(options.n_features.unwrap_or(0)))?);
+    let x = table.finish(options.n_features.unwrap_or(0))?;
     let (target, bare) = labels.finish(options, complaints)?;
     let mut data = Dataset::new(x, target);
     data.weights = options.weight.is_some().then_some(weights);

@@ -1,6 +1,7 @@
 //! What stands in when the feature is off.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::super::complaint::Complaints;
 use super::super::options::ReadOptions;
@@ -12,7 +13,12 @@ use crate::error::{Error, Result};
 const CURE: &str = "this build cannot handle Parquet files; build it with `--features parquet`, or convert the file to CSV";
 
 /// Refuses.
-pub(in super::super) fn read(_: Source<'_>, _: &ReadOptions, complaints: &mut Complaints<'_>) -> Result<Dataset<'static>> {
+pub(in super::super) fn read(
+    _: Source<'_>,
+    _: Option<&Path>,
+    _: &ReadOptions,
+    complaints: &mut Complaints<'_>,
+) -> Result<Dataset<'static>> {
     Err(complaints.file(CURE))
 }
 

@@ -1,13 +1,15 @@
 //! The reader: a batch of rows at a time from every column, cell by cell into the shared table.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use ::parquet::basic::{ConvertedType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::{ByteArray, DataType};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use ::parquet::schema::types::ColumnDescriptor;
 use bytes::Bytes;
 
@@ -23,19 +25,49 @@ use crate::error::{Error, Result};
 const BATCH: usize = 4096;
 
 /// Reads a whole file. Instead of lines, rows are counted in messages.
-pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, complaints: &mut Complaints<'_>) -> Result<Dataset<'static>> {
-    let mut bytes = Vec::new();
-    source.read_to_end(&mut bytes).map_err(|error| Error::io(complaints.path(), error))?;
+///
+/// A plain file is read where it lies, a page at a time; bytes from elsewhere are kept until the table is whole, because the format has
+/// its table of contents at the end.
+pub(in super::super) fn read(
+    mut source: Source<'_>,
+    file: Option<&Path>,
+    options: &ReadOptions,
+    complaints: &mut Complaints<'_>,
+) -> Result<Dataset<'static>> {
     let path = complaints.path().to_owned();
+    let failed = |error| Error::io(&path, error);
+    let plain = file.map(plain_file).transpose().map_err(failed)?.flatten();
+    let mut bytes = Vec::new();
+    if plain.is_none() {
+        source.read_to_end(&mut bytes).map_err(failed)?;
+    }
+    drop(source);
     // The crate asserts what it believes of a file; a damaged one can prove it wrong, and that is not our caller's end.
-    let caught = catch_unwind(AssertUnwindSafe(|| read_bytes(Bytes::from(bytes), options, complaints)));
+    let caught = catch_unwind(AssertUnwindSafe(|| match plain {
+        Some(file) => read_chunks(file, options, complaints),
+        None => read_chunks(Bytes::from(bytes), options, complaints),
+    }));
     caught.unwrap_or_else(|_| Err(Error::file(path, "is damaged: the Parquet decoder gave up on it")))
 }
 
-fn read_bytes(bytes: Bytes, options: &ReadOptions, complaints: &mut Complaints<'_>) -> Result<Dataset<'static>> {
+/// The file, if it can be read at any place and is not packed.
+fn plain_file(path: &Path) -> io::Result<Option<File>> {
+    if path.as_os_str() == "-" {
+        return Ok(None);
+    }
+    let mut file = File::open(path)?;
+    let mut head = Vec::new();
+    let regular = file.metadata()?.is_file();
+    if regular {
+        file.by_ref().take(4).read_to_end(&mut head)?;
+    }
+    Ok((head == b"PAR1").then_some(file))
+}
+
+fn read_chunks(chunks: impl ChunkReader + 'static, options: &ReadOptions, complaints: &mut Complaints<'_>) -> Result<Dataset<'static>> {
     let path = complaints.path().to_owned();
     let failed = |error: ParquetError| Error::file(&path, format!("cannot be read as Parquet: {error}"));
-    let reader = SerializedFileReader::new(bytes).map_err(failed)?;
+    let reader = SerializedFileReader::new(chunks).map_err(failed)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let kinds: Vec<Option<Kind>> = schema.columns().iter().map(|column| kind(column)).collect();
     let columns: Vec<Column> = schema

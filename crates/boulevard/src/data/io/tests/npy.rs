@@ -85,3 +85,27 @@ fn other_formats_are_kept_in_single_precision_where_asked() {
     let too_large = Dataset::read_from("a,label\n1e300,x\n".as_bytes(), "t.csv", &options).unwrap_err().to_string();
     assert!(too_large.contains("column `a`") && too_large.contains("single precision"), "{too_large}");
 }
+
+#[test]
+fn full_libsvm_files_become_dense_in_single_precision_and_sparse_ones_stay_sparse() {
+    let options = ReadOptions { single: true, ..ReadOptions::default() };
+    let read = |text: &str| Dataset::read_from(text.as_bytes(), "t.svm", &options).unwrap().x;
+    let x = read("1 1:0.1 3:2\n2 2:4\n");
+    let Matrix::F32(dense) = &x else { panic!("{x:?}") };
+    assert_eq!(dense.values(), [0.1, 0.0, 2.0, 0.0, 4.0, 0.0]);
+    assert!(matches!(read("1 1:1\n2 1000:1\n"), Matrix::Sparse(_)));
+
+    // Decided after many rows; a wider row later makes room, a very wide one leads back to sparse rows.
+    let full: String = (0..3000).map(|row| format!("1 1:{row} 2:1\n")).collect();
+    for (last, columns, sparse) in [("2 2:5\n", 2, false), ("2 4:5\n", 4, false), ("2 100000:5\n", 100_000, true)] {
+        let (x, plain) =
+            (read(&(full.clone() + last)), Dataset::read_from((full.clone() + last).as_bytes(), "t.svm", &ReadOptions::default()));
+        assert_eq!((x.rows(), x.columns(), matches!(x, Matrix::Sparse(_))), (3001, columns, sparse));
+        let plain = plain.unwrap().x;
+        for (row, column) in [(0, 0), (1500, 0), (2999, 1), (3000, 0), (3000, columns - 1)] {
+            assert_eq!(x.get(row, column), plain.get(row, column), "row {row}, column {column}");
+        }
+    }
+    let too_large = Dataset::read_from("1 1:1e300\n".as_bytes(), "t.svm", &options).unwrap_err().to_string();
+    assert!(too_large.contains("t.svm:1") && too_large.contains("single precision"), "{too_large}");
+}

@@ -91,11 +91,19 @@ fn by_columns(x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
     const BLOCK: usize = 16;
     let (rows, columns) = (x.rows(), x.columns());
     let mut values = vec![0.0; rows * columns];
+    let mut meter = context.meter("sort columns");
     let Matrix::F64(dense) = x else {
-        (0..rows).for_each(|row| x.for_each(row, |j, v| values[j * rows + row] = v + 0.0));
+        for row in 0..rows {
+            let mut count = 0;
+            x.for_each(row, |j, v| {
+                values[j * rows + row] = v + 0.0;
+                count += 1;
+            });
+            // Every value goes to a line of its own.
+            meter.spend(64 * count)?;
+        }
         return Ok(values);
     };
-    let mut meter = context.meter("sort columns");
     for from in (0..rows).step_by(BLOCK) {
         meter.spend(4 * BLOCK * columns)?;
         let block: Vec<&[f64]> = (from..rows.min(from + BLOCK)).map(|row| dense.row(row)).collect();

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::split::{self, Split};
 use crate::data::{Categories, Dataset, Matrix, Target};
 use crate::error::{Error, Result};
+use crate::observe::Context;
 
 /// Values beyond this make energies that double precision cannot tell apart.
 const LARGEST_VALUE: f64 = 1e30;
@@ -248,8 +249,30 @@ impl<'a> TaskSet<'a> {
 
     /// The same tasks on some rows of every table.
     pub fn select(&self, rows: &[Vec<usize>]) -> TaskSet<'static> {
+        self.with_tables(self.tables.iter().zip(rows).map(|(table, rows)| table.select(rows)).collect(), rows)
+    }
+
+    /// [`TaskSet::select`] in pieces between which somebody may stop.
+    pub fn select_in(&self, rows: &[Vec<usize>], context: &Context<'_>) -> Result<TaskSet<'static>> {
+        let tables = self.tables.iter().zip(rows).map(|(table, rows)| table.select_in(rows, context)).collect::<Result<_>>()?;
+        Ok(self.with_tables(tables, rows))
+    }
+
+    /// The same tasks with these tables of all rows instead.
+    pub(in super::super) fn on_tables<'b>(&self, tables: Vec<Matrix<'b>>) -> TaskSet<'b> {
         TaskSet {
-            tables: self.tables.iter().zip(rows).map(|(table, rows)| table.select(rows)).collect(),
+            tables,
+            targets: self.targets.clone(),
+            outputs: self.outputs.clone(),
+            feature_names: self.feature_names.clone(),
+            weights: self.weights.clone(),
+        }
+    }
+
+    /// What belongs to some rows beside their tables.
+    fn with_tables(&self, tables: Vec<Matrix<'static>>, rows: &[Vec<usize>]) -> TaskSet<'static> {
+        TaskSet {
+            tables,
             targets: self
                 .targets
                 .iter()
@@ -278,16 +301,16 @@ impl<'a> TaskSet<'a> {
 
     /// The same tasks on some of the columns.
     pub fn columns(&self, chosen: &[usize]) -> Result<TaskSet<'static>> {
-        let mut set = self.select(&self.tables.iter().map(|table| (0..table.rows()).collect()).collect::<Vec<Vec<usize>>>());
-        for table in &mut set.tables {
+        let of = |table: &Matrix<'_>| {
             let mut row = vec![0.0; table.columns()];
             let mut values = Vec::with_capacity(table.rows() * chosen.len());
             for i in 0..table.rows() {
                 table.copy_row(i, &mut row);
                 values.extend(chosen.iter().map(|&j| row[j]));
             }
-            *table = Matrix::dense(values, table.rows(), chosen.len())?;
-        }
+            Matrix::dense(values, table.rows(), chosen.len())
+        };
+        let mut set = self.on_tables(self.tables.iter().map(of).collect::<Result<_>>()?);
         set.feature_names = self.feature_names.as_ref().map(|names| chosen.iter().map(|&j| names[j].clone()).collect());
         Ok(set)
     }

@@ -123,7 +123,7 @@ impl Block {
                 return Self::by_feature(problem, x, stride, omega, weights, threads);
             }
             return Self::by_sample(omega, weights, active, None, |active, roots, _, weights| {
-                let columns = table.columns().expect("features");
+                let columns = table.columns(|| problem.halted_after_pass()).expect("features");
                 let fetch = |rows: &[usize], block: &mut [f64]| {
                     for (d, to) in rows.iter().zip(block.chunks_exact_mut(active.len())) {
                         let column = &columns[d * table.rows..(d + 1) * table.rows];

@@ -128,7 +128,11 @@ fn step(problem: &Problem<'_>, state: &State, sums: &[Element], accuracy: Option
     let biases: Vec<f64> =
         state.alpha.iter().zip(&state.point.bias).map(|(alpha, b)| alpha.iter().sum::<f64>() - problem.stiffness() * b).collect();
     let given: Vec<Given<'_>> = (0..problem.tasks.len()).map(|m| Given { alpha: &zeros[m], rest: &rest[m], bias: biases[m] }).collect();
-    let direction = System::new(problem, &state.curve, state.omega.clone(), accuracy).solve(&given);
+    let system = System::new(problem, &state.curve, state.omega.clone(), accuracy);
+    if problem.halted_after_pass() {
+        return None;
+    }
+    let direction = system.solve(&given);
     // Slope of the primal: -<e, d_w> - (1' alpha - b / variance) d_b.
     let mut slope = -biases.iter().zip(&direction.bias).map(|(rest, db)| rest * db).sum::<f64>();
     for m in 0..problem.tasks.len() {

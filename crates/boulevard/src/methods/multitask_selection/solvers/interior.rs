@@ -181,9 +181,16 @@ impl<'a> Interior<'a> {
             })
             .collect();
         let system = System::new(problem, &curve, omega, None);
+        // A direction of a system that was not finished is of no use.
+        if problem.halted_after_pass() {
+            return false;
+        }
         let solve = |aim: Aim<'_>| self.direction(&system, &residuals, &slopes, &rest, aim);
         let product = self.product(None, 0.0);
         let predictor = solve(Aim { target: 0.0, taken: false, correction: None });
+        if problem.halted_after_pass() {
+            return false;
+        }
         let reach = self.reach(&predictor);
         let target = (self.product(Some(&predictor), reach) / product).powi(3) * product;
         let mut direction = solve(Aim { target, taken: true, correction: Some((&predictor, reach * reach)) });

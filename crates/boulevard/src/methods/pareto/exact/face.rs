@@ -30,6 +30,8 @@ pub(super) struct Point<'a> {
     pub gradient: &'a mut [f64],
     /// 0 or 1 per variable.
     pub sides: &'a [u8],
+    /// The largest value of each variable.
+    pub room: &'a [f64],
 }
 
 /// What a descent came to.
@@ -56,7 +58,7 @@ pub(super) fn descend(
     stop: &dyn Fn() -> bool,
 ) -> FaceStep {
     let n = point.alpha.len();
-    let free: Vec<usize> = (0..n).filter(|&i| point.alpha[i] > 0.0 && point.alpha[i] < 1.0).collect();
+    let free: Vec<usize> = (0..n).filter(|&i| point.alpha[i] > 0.0 && point.alpha[i] < point.room[i]).collect();
     if free.len() < 2 {
         return FaceStep::Best;
     }
@@ -95,7 +97,7 @@ pub(super) fn descend(
         }
         return FaceStep::Best;
     }
-    moved.iter().zip(&steps).for_each(|(&i, step)| point.alpha[i] = (point.alpha[i] + step).clamp(0.0, 1.0));
+    moved.iter().zip(&steps).for_each(|(&i, step)| point.alpha[i] = (point.alpha[i] + step).clamp(0.0, point.room[i]));
     point.gradient.iter_mut().zip(&change).for_each(|(g, c)| *g += c);
     FaceStep::Gained
 }
@@ -105,10 +107,10 @@ fn settle(mut moves: Vec<(usize, f64)>, point: &Point<'_>) -> Vec<(usize, f64)> 
     for side in 0..2 {
         let of_side = |(i, _): &&(usize, f64)| point.sides[*i] == side;
         let error: f64 = moves.iter().filter(of_side).map(|(i, value)| point.alpha[*i] - value).sum();
-        let roomy = |(i, value): &(usize, f64)| point.sides[*i] == side && *value > 0.0 && *value < 1.0;
+        let roomy = |(i, value): &(usize, f64)| point.sides[*i] == side && *value > 0.0 && *value < point.room[*i];
         let count = moves.iter().filter(|&item| roomy(item)).count();
         for item in moves.iter_mut().filter(|item| roomy(item)) {
-            item.1 = (item.1 + error / count as f64).clamp(0.0, 1.0);
+            item.1 = (item.1 + error / count as f64).clamp(0.0, point.room[item.0]);
         }
     }
     moves
@@ -220,26 +222,28 @@ impl Face {
     /// Steps until the face's best point, or until too few are free; where every variable ends.
     fn walk(&mut self, point: &Point<'_>, stop: &dyn Fn() -> bool) -> Vec<(usize, f64)> {
         let mut values: Vec<f64> = self.members.iter().map(|&i| point.alpha[i]).collect();
+        let mut room_of: Vec<f64> = self.members.iter().map(|&i| point.room[i]).collect();
         let mut ended = Vec::new();
         while self.members.len() >= 2 && !stop() {
             let Some((step, multipliers)) = self.direction() else { break };
             // The largest part of the step that stays in the box, and who is in the way.
             let room = |f: usize| {
-                let limit = if step[f] > 0.0 { 1.0 } else { 0.0 };
+                let limit = if step[f] > 0.0 { room_of[f] } else { 0.0 };
                 if step[f] == 0.0 { f64::INFINITY } else { (limit - values[f]) / step[f] }
             };
             let (blocking, length) = (0..values.len())
                 .map(|f| (f, room(f)))
                 .fold((usize::MAX, 1.0), |best, candidate| if candidate.1 < best.1 { candidate } else { best });
             for f in 0..values.len() {
-                values[f] = (values[f] + length * step[f]).clamp(0.0, 1.0);
+                values[f] = (values[f] + length * step[f]).clamp(0.0, room_of[f]);
                 self.gradient[f] += length * (multipliers[usize::from(self.sides[f])] - self.gradient[f]);
             }
             if blocking == usize::MAX {
                 break;
             }
-            ended.push((self.members[blocking], if step[blocking] > 0.0 { 1.0 } else { 0.0 }));
+            ended.push((self.members[blocking], if step[blocking] > 0.0 { room_of[blocking] } else { 0.0 }));
             values.remove(blocking);
+            room_of.remove(blocking);
             self.changes += 1;
             self.remove(blocking);
         }

@@ -1,15 +1,20 @@
 //! The exact front: one slot per target sum, each solved to a certified KKT gap.
 //!
 //! ```text
-//! q(s) = min  alpha' Q alpha    subject to   sum alpha = s,   0 <= alpha <= 1          (no intercept)
+//! q(s) = min  alpha' Q alpha    subject to   sum alpha = s,   0 <= alpha <= room       (no intercept)
 //!                               or sum over each class = s / 2                        (with intercept)
 //! ```
-//! The sums are swept downwards from the largest, where the solution is known (all ones). Along the front `alpha` is piecewise linear
+//! The room of a sample is its weight, 1 without weights, and 0 for a row that is held out: it takes no part, and its gradient is what the
+//! point says about it.
+//!
+//! The sums are swept downwards from the largest, where the solution is known (all room is used). Along the front `alpha` is piecewise linear
 //! in `s`: the next start goes on in the direction of the last step, cut at the box. Its gradient needs the rows of the samples that
 //! moved, which are the free ones. What is left to do are the samples that change sides.
 //!
 //! It is the epsilon-constraint form of the two objectives, so it also reaches the parts of a front that no weighted sum reaches
 //! (kernels that are not positive semi-definite); there every slot is a local minimum, and `restart.rs` looks for better ones.
+
+// long: one slot, its descent and its start are read together; weights of rows added a few lines to each.
 
 use super::super::point::facts;
 use super::face;
@@ -42,6 +47,8 @@ const DRAIN_PARTS: usize = 4;
 pub(in super::super) struct SlotTask<'a> {
     pub source: &'a dyn KernelSource,
     pub signs: &'a [f64],
+    /// The largest `alpha` of every sample.
+    pub room: &'a [f64],
     /// Whether each class keeps half of the sum.
     pub balanced: bool,
     /// Relative KKT gap to reach.
@@ -50,6 +57,15 @@ pub(in super::super) struct SlotTask<'a> {
     pub max_iterations: u64,
     /// Asked whether to go on.
     pub context: Context<'a>,
+}
+
+/// Which sums a sweep covers, as shares of the largest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct SumRange {
+    /// Where equally spaced sums begin.
+    pub floor: f64,
+    /// Sums below this are left out.
+    pub least: f64,
 }
 
 /// A solved slot.
@@ -65,8 +81,10 @@ pub(in super::super) struct Slot {
 impl<'a> SlotTask<'a> {
     /// The largest sum there is.
     pub(in super::super) fn largest(&self) -> f64 {
-        let plus = self.signs.iter().filter(|&&y| y > 0.0).count();
-        (if self.balanced { 2 * plus.min(self.signs.len() - plus) } else { self.signs.len() }) as f64
+        let of =
+            |positive: bool| self.signs.iter().zip(self.room).filter(|(y, _)| (**y > 0.0) == positive).map(|(_, room)| room).sum::<f64>();
+        let (plus, minus) = (of(true), of(false));
+        if self.balanced { 2.0 * plus.min(minus) } else { plus + minus }
     }
 
     /// A solver that keeps its kernel rows from slot to slot.
@@ -91,7 +109,7 @@ impl<'a> SlotTask<'a> {
         kept: &mut Option<face::Face>,
     ) -> Result<Slot> {
         let n = start.len();
-        let (linear, lower, upper) = (vec![0.0; n], vec![0.0; n], vec![1.0; n]);
+        let (linear, lower, upper) = (vec![0.0; n], vec![0.0; n], self.room);
         let second: Vec<bool> = self.signs.iter().map(|&y| y < 0.0).collect();
         let equality = if self.balanced { Equality::TwoSums(&second) } else { Equality::Sum };
         let sides: Vec<u8> = (0..n).map(|i| self.side(i) as u8).collect();
@@ -106,7 +124,7 @@ impl<'a> SlotTask<'a> {
             if let Some(gradient) = &mut known
                 && faces
             {
-                let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides };
+                let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides, room: self.room };
                 match face::descend(self.source.double()?, largest, &mut point, kept, most, &|| self.stopped().is_some()) {
                     face::FaceStep::Gained => idle = 0,
                     face::FaceStep::Best => idle += 1,
@@ -117,7 +135,7 @@ impl<'a> SlotTask<'a> {
             let mut options = Options { tolerance: 1e-3 * largest, max_iterations: None, shrinking: false, polish: false };
             let mut budget = self.max_iterations.saturating_sub(iterations);
             if let Some(gradient) = &known {
-                let found = facts(&alpha, gradient, self.signs, self.balanced);
+                let found = facts(&alpha, gradient, self.signs, self.room, self.balanced);
                 if found.gap <= self.tolerance || found.violation <= floor {
                     return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
                 }
@@ -132,7 +150,7 @@ impl<'a> SlotTask<'a> {
             }
             let unlimited = budget == self.max_iterations.saturating_sub(iterations);
             options.max_iterations = Some(budget);
-            let problem = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality, start: Some(&alpha) };
+            let problem = DualProblem { linear: &linear, lower: &lower, upper, kink: 0.0, equality, start: Some(&alpha) };
             let first = known.is_none();
             let solution = solver.solve_from(&problem, known.take(), &options)?;
             iterations += solution.iterations;
@@ -181,7 +199,7 @@ impl<'a> SlotTask<'a> {
         let wants = |i: usize| {
             // With an intercept each class has its own multiplier.
             let rest = gradient[i] - if self.balanced { lambda - self.signs[i] * bias } else { lambda };
-            (alpha[i] <= 0.0 && rest < -tolerance) || (alpha[i] >= 1.0 && rest > tolerance)
+            self.room[i] > 0.0 && ((alpha[i] <= 0.0 && rest < -tolerance) || (alpha[i] >= self.room[i] && rest > tolerance))
         };
         (0..alpha.len()).filter(|&i| wants(i)).count() as u64
     }
@@ -191,22 +209,22 @@ impl<'a> SlotTask<'a> {
     /// Sums are equally spaced. Where the kernel is rich enough for `q` to vanish (up to rounding) at some sum, it vanishes at all smaller
     /// ones, which are then no better in anything: the slots meant for them halve the steps above instead, from the small end on, where
     /// the equivalent C changes fastest.
-    /// Sums below the share `least` of the largest are left out.
-    pub(in super::super) fn sweep(&self, points: usize, least: f64, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+    /// Sums below the share `range.least` of the largest are left out; those above the share `range.floor` are all there are.
+    pub(in super::super) fn sweep(&self, points: usize, range: SumRange, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
         let mut solver = self.solver(cache, context)?;
         let (n, largest) = (self.signs.len(), self.largest());
-        let spacing = largest / points as f64;
+        let spacing = (1.0 - range.floor) * largest / points as f64;
         let mut slots: Vec<Slot> = Vec::with_capacity(points);
         let (mut stopped, mut kept) = (false, None);
         for k in 0..points {
-            let sum = spacing * (points - k) as f64;
-            if sum < least * largest {
+            let sum = range.floor * largest + spacing * (points - k) as f64;
+            if sum < range.least * largest {
                 stopped = true;
                 break;
             }
             let begin = || -> Result<(Vec<f64>, Option<Vec<f64>>)> {
                 Ok(match slots.as_slice() {
-                    [] => (self.fill(&vec![1.0; n], sum), None),
+                    [] => (self.fill(self.room, sum), None),
                     // Scaled, all samples of a large table would be free, and leave the face one by one.
                     [.., last] if k % REFRESH == 0 || (k == 1 && n > MANY) => {
                         let start = self.drain(last, sum)?.0;
@@ -215,7 +233,7 @@ impl<'a> SlotTask<'a> {
                     }
                     [.., before, last] => self.extrapolate(before, last, sum)?,
                     [last] => {
-                        let factor = sum / (spacing * (points - k + 1) as f64);
+                        let factor = sum / (range.floor * largest + spacing * (points - k + 1) as f64);
                         let scale = |values: &[f64]| values.iter().map(|v| v * factor).collect::<Vec<_>>();
                         (scale(&last.alpha), Some(scale(&last.gradient)))
                     }
@@ -271,6 +289,46 @@ impl<'a> SlotTask<'a> {
         Ok(slots)
     }
 
+    /// Solves slots at the given shares of the largest sum, which fall; by rising sum. It ends where `q` vanishes, or where it is stopped.
+    ///
+    /// Beyond `most_c` it does not go on: there points differ in what no held-out row shows, and cost more than all others.
+    pub(in super::super) fn sweep_at(&self, shares: &[f64], most_c: f64, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+        let mut solver = self.solver(cache, context)?;
+        let largest = self.largest();
+        let mut slots: Vec<Slot> = Vec::with_capacity(shares.len());
+        let mut kept = None;
+        for (k, share) in shares.iter().enumerate() {
+            let sum = share * largest;
+            let begin = || match slots.as_slice() {
+                [] => Ok((self.fill(self.room, sum), None)),
+                [last] => self.drain(last, sum),
+                [.., before, last] => self.extrapolate(before, last, sum),
+            };
+            let (start, gradient) = match stopped_by(begin())? {
+                Ok(begun) => begun,
+                Err(reason) => {
+                    slots.iter_mut().for_each(|slot| slot.stop = slot.stop.worst(reason));
+                    break;
+                }
+            };
+            slots.push(self.descend_with(&mut solver, start, gradient, &mut kept)?);
+            let last = slots.last_mut().expect("just pushed");
+            if self.ended(last, k, shares.len(), context) {
+                break;
+            }
+            if self.vanished(last, sum, &solver) && k > 0 {
+                slots.pop();
+                break;
+            }
+            let lambda = facts(&last.alpha, &last.gradient, self.signs, self.room, self.balanced).lambda;
+            if lambda > 0.0 && lambda * most_c < 1.0 {
+                break;
+            }
+        }
+        slots.reverse();
+        Ok(slots)
+    }
+
     /// Whether `q` cannot be told from zero.
     pub(in super::super) fn vanished(&self, slot: &Slot, sum: f64, solver: &Solver<'_>) -> bool {
         slot.quadratic.abs() <= VANISHED * sum * solver.largest_diagonal()
@@ -295,26 +353,28 @@ impl<'a> SlotTask<'a> {
 
     /// `alpha` scaled (each side for itself) so that its sum is `sum`, cut at the box; what does not fit goes evenly to the others.
     pub(in super::super) fn fill(&self, alpha: &[f64], sum: f64) -> Vec<f64> {
-        let mut filled = alpha.to_vec();
+        let mut filled = vec![0.0; alpha.len()];
         let share = sum / self.sides() as f64;
         for side in 0..self.sides() {
-            let mut members: Vec<usize> = (0..alpha.len()).filter(|&i| self.side(i) == side).collect();
-            // Largest first: the values that the box cuts are then a prefix.
-            members.sort_by(|&i, &j| alpha[j].total_cmp(&alpha[i]).then(i.cmp(&j)));
+            let mut members: Vec<usize> = (0..alpha.len()).filter(|&i| self.side(i) == side && self.room[i] > 0.0).collect();
+            // Fullest first: the values that the box cuts are then a prefix.
+            let full = |i: usize| alpha[i] / self.room[i];
+            members.sort_by(|&i, &j| full(j).total_cmp(&full(i)).then(i.cmp(&j)));
             let support = members.iter().take_while(|&&i| alpha[i] > 0.0).count();
             let mut rest: f64 = members.iter().map(|&i| alpha[i].max(0.0)).sum();
-            let mut cut = 0;
-            while cut < support && alpha[members[cut]] * (share - cut as f64) > rest {
+            let (mut cut, mut used) = (0, 0.0);
+            while cut < support && alpha[members[cut]] * (share - used) > rest * self.room[members[cut]] {
                 rest -= alpha[members[cut]];
+                used += self.room[members[cut]];
                 cut += 1;
             }
-            let missing = (share - cut as f64).max(0.0);
-            let (few, many) = (cut == support, members.len() - support);
+            let missing = (share - used).max(0.0);
+            let (few, others) = (cut == support, members[support..].iter().map(|&i| self.room[i]).sum::<f64>());
             for (place, &i) in members.iter().enumerate() {
                 filled[i] = match place {
-                    place if place < cut => 1.0,
-                    place if place < support => (alpha[i] * missing / rest).clamp(0.0, 1.0),
-                    _ if few => (missing / many as f64).clamp(0.0, 1.0),
+                    place if place < cut => self.room[i],
+                    place if place < support => (alpha[i] * missing / rest).clamp(0.0, self.room[i]),
+                    _ if few => (missing * self.room[i] / others).clamp(0.0, self.room[i]),
                     _ => 0.0,
                 };
             }
@@ -326,7 +386,7 @@ impl<'a> SlotTask<'a> {
     fn extrapolate(&self, before: &Slot, last: &Slot, sum: f64) -> Result<(Vec<f64>, Option<Vec<f64>>)> {
         let n = last.alpha.len();
         let direction: Vec<f64> = last.alpha.iter().zip(&before.alpha).map(|(a, b)| a - b).collect();
-        let at = |t: f64| last.alpha.iter().zip(&direction).map(move |(a, d)| (a + t * d).clamp(0.0, 1.0));
+        let at = |t: f64| last.alpha.iter().zip(&direction).zip(self.room).map(move |((a, d), room)| (a + t * d).clamp(0.0, *room));
         // The sum along the cut line falls, if not everywhere: bisect for a place where it is right.
         let (mut near, mut far) = (0.0, 8.0);
         if at(far).sum::<f64>() > sum {
@@ -391,15 +451,15 @@ impl<'a> SlotTask<'a> {
         for side in 0..self.sides() {
             let members: Vec<usize> = (0..alpha.len()).filter(|&i| self.side(i) == side).collect();
             let mut missing = share - members.iter().map(|&i| alpha[i]).sum::<f64>();
-            let room = |alpha: &[f64], i: usize, up: bool| if up { 1.0 - alpha[i] } else { alpha[i] };
+            let room = |alpha: &[f64], i: usize, up: bool| if up { self.room[i] - alpha[i] } else { alpha[i] };
             let up = missing > 0.0;
             let mut order: Vec<usize> = members.into_iter().filter(|&i| room(alpha, i, up) > 0.0).collect();
             // Samples at a bound come last: they are likely to stay there.
-            let bound = |i: usize| alpha[i] <= 0.0 || alpha[i] >= 1.0;
+            let bound = |i: usize| alpha[i] <= 0.0 || alpha[i] >= self.room[i];
             order.sort_by(|&i, &j| bound(i).cmp(&bound(j)).then(room(alpha, j, up).total_cmp(&room(alpha, i, up))).then(i.cmp(&j)));
             for i in order {
                 let step = missing.abs().min(room(alpha, i, up));
-                alpha[i] = if up { (alpha[i] + step).min(1.0) } else { (alpha[i] - step).max(0.0) };
+                alpha[i] = if up { (alpha[i] + step).min(self.room[i]) } else { (alpha[i] - step).max(0.0) };
                 missing -= if up { step } else { -step };
                 if missing == 0.0 {
                     break;
