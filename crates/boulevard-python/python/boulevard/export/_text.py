@@ -37,7 +37,13 @@ def to_json(model: Any) -> str:
         }
         for one in form.decisions
     ]
-    whole = {"model": form.kind, "columns": form.columns, "meaning": form.meaning, "classes": form.classes, "decisions": decisions}
+    whole: dict[str, Any] = {
+        "model": form.kind,
+        "columns": form.columns,
+        "meaning": form.meaning,
+        "classes": form.classes,
+        "decisions": decisions,
+    }
     if form.fill is not None:
         whole["missing"] = dict(zip(form.columns, form.fill, strict=True))
     return json.dumps(whole, indent=1)
