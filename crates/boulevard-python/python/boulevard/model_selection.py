@@ -71,6 +71,7 @@ class TuneResult:
         *,
         larger_is_better: bool,
         chosen: Parts,
+        folds: int,
     ) -> None:
         self.cv_results_ = table
         self.best_params_ = best_params
@@ -80,7 +81,7 @@ class TuneResult:
         self.scoring_ = scoring
         self.larger_is_better_ = larger_is_better
         self.chosen_ = chosen
-        self.n_splits_ = table["test_scores"].shape[1]
+        self.n_splits_ = folds
 
     def __repr__(self) -> str:
         given = ", ".join(
@@ -204,7 +205,7 @@ def tune(
         fitted.fit(X, y) if sample_weight is None else fitted.fit(X, y, sample_weight=sample_weight)
     larger = parts[0][1]["larger_is_better"] or turned
     measure = scoring if turned and scoring is not None else parts[0][1]["score"]
-    return TuneResult(table, dict(table["params"][best]), best, fitted, measure, larger_is_better=larger, chosen=chosen)
+    return TuneResult(table, dict(table["params"][best]), best, fitted, measure, larger_is_better=larger, chosen=chosen, folds=int(cv))
 
 
 def _is_list(values: Any) -> bool:
