@@ -4,8 +4,9 @@
     python bench/predict.py rows                microseconds per call of predict, one row of 20 values
     python bench/predict.py sparse              milliseconds per call of predict, 20 000 x 50 000 sparse rows, beside scikit-learn's
 
-The quickest of several rounds counts: what the code needs, whatever else the machine does. In `sparse` the contenders take turns, and both
-machines have the same weights.
+The quickest of several rounds counts: what the code needs, whatever else the machine does. `rows` counts processor time, because a call is
+one thread's work; in `sparse` the contenders take turns, both machines have the same weights, and seconds are those of the clock, beside
+processor time on one thread.
 """
 
 import argparse
@@ -24,8 +25,8 @@ warnings.simplefilter("ignore")
 
 
 def best(call, number, rounds=7):
-    """Microseconds of the quickest round."""
-    return 1e6 * min(timeit.repeat(call, number=number, repeat=rounds)) / number
+    """Microseconds of processor time of the quickest round."""
+    return 1e6 * min(timeit.repeat(call, number=number, repeat=rounds, timer=time.thread_time)) / number
 
 
 def rows():

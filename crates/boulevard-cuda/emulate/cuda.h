@@ -154,6 +154,8 @@ auto among_lanes(T value, F choose) {
 }  // namespace emulate
 
 inline void __syncthreads() { emulate::wait(emulate::block); }
+inline void __syncwarp() { emulate::wait(emulate::warps[emulate::current / 32]); }
+inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 template <typename T>
 T __shfl_xor_sync(unsigned, T v, int d) {
     unsigned lane = threadIdx.x & 31;
@@ -190,6 +192,7 @@ inline float __uint_as_float(unsigned b) { float v; memcpy(&v, &b, 4); return v;
 
 // The primitives of 10_primitives.cu.
 inline float power_of_two(float x) { return exp2f(x); }
+inline float reciprocal(float x) { return 1.0f / x; }
 inline unsigned short to_half(float x) { _Float16 h = (_Float16)x; unsigned short b; memcpy(&b, &h, 2); return b; }
 inline float from_half(unsigned short b) { _Float16 h; memcpy(&h, &b, 2); return (float)h; }
 
@@ -214,6 +217,18 @@ inline void multiply_add(float (&d)[4], const unsigned (&a)[4], unsigned b0, uns
         }
         d[c] = (float)sum;
     }
+}
+// For m8n8k4 in double precision: a[l / 4][l % 4], b[l % 4][l / 4], d[l / 4][2 (l % 4) ..].
+inline void multiply_add(double (&d)[2], double a, double b) {
+    unsigned lane = threadIdx.x & 31;
+    double all[2][32], own[2] = {a, b};
+    for (int r = 0; r < 2; r++)
+        emulate::among_lanes(own[r], [&](auto of) {
+            for (unsigned l = 0; l < 32; l++) all[r][l] = of(l);
+            return 0;
+        });
+    for (unsigned c = 0; c < 2; c++)
+        for (unsigned k = 0; k < 4; k++) d[c] += all[0][(lane / 4) * 4 + k] * all[1][((lane % 4) * 2 + c) * 4 + k];
 }
 inline void load_matrices(unsigned (&r)[4], const unsigned short *row) {
     unsigned lane = threadIdx.x & 31;

@@ -87,7 +87,7 @@ static void tensor(u32 n, u32 d, u32 width, u32 m, u32 splits, bool wide, Formul
     Formula scaled = f;
     scaled.factor /= 16.0 * 16.0;
     if (wide) {
-        launch(blocks(n, WIDE), splits, WIDE_THREADS, 2 * sizeof(WideStage), [&] {
+        launch(blocks(n, WIDE), splits, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
             (f.kind == EXPONENTIAL ? weigh_wide_exponential : weigh_wide)(table.high, table.low, table.norms32, n, high, low, norms,
                                                                           weights32, tiles, width, scaled, sums);
         });
@@ -125,7 +125,7 @@ static void plain(u32 n, u32 d, u32 m, u32 splits, int argument, Formula f, K ke
     for (u32 k = 0; k < m; k++) ids[k] = (k * 5 + 1) % n, weights[k] = normal();
     for (u32 k = 0; k < n / 2; k++) row_ids[k] = n - 1 - 2 * k;
     launch(blocks((u64)m * d, 128), 1, 128, 0, [&] {
-        if constexpr (sizeof(T) == 8) gather_double(ids, m, d, table.x, table.norms, columns, column_norms);
+        if constexpr (sizeof(T) == 8) gather_exact(ids, m, m, d, d, table.x, table.norms, nullptr, columns, column_norms, nullptr);
         else gather_single(ids, m, d, table.x, table.norms, columns, column_norms);
     });
     u32 count = n / 2;
@@ -141,6 +141,160 @@ static void plain(u32 n, u32 d, u32 m, u32 splits, int argument, Formula f, K ke
         }
         for (u32 s = 0; s < splits && !store; s++) found += sums[s * count + r];
         if (!store) check(fabs(found - wanted) < tolerance * (size + 1e-3), "tile sums", found, wanted);
+    }
+}
+
+// Stored values, of a rectangle and of a symmetric matrix, and sums of them for several outputs.
+static void stored(u32 n, u32 d, u32 m, u32 outputs, Formula f) {
+    u32 width = (d + 31) / 32 * 32, stride = m + 3;
+    Table table(n, d, width);
+    Formula scaled = f;
+    scaled.factor /= 16.0 * 16.0;
+    Aligned<float> out((size_t)n * stride, NAN), whole((size_t)n * n, NAN);
+    auto kernel = f.kind == EXPONENTIAL ? store_wide_exponential : store_wide;
+    launch(blocks(n, WIDE), 1, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
+        kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, m, width, scaled, out, stride, 0);
+    });
+    launch(blocks(n, WIDE), 2, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
+        kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, n, width, scaled, whole, n, 1);
+    });
+    for (u32 r = 0; r < n; r++)
+        for (u32 c = 0; c < n; c += 1 + c % 4) {
+            double wanted = value(f, PRODUCT, &table.x[r * d], &table.x[c * d], d);
+            check(fabs(whole[r * n + c] - wanted) < 1e-4 * (1 + fabs(wanted)), "symmetric value", whole[r * n + c], wanted);
+            if (c < m) check(out[r * stride + c] == whole[r * n + c] || c > r || fabs(out[r * stride + c] - wanted) < 1e-4 * (1 + fabs(wanted)), "stored value", out[r * stride + c], wanted);
+        }
+    for (u32 r = 0; r < n; r++) check(std::isnan(out[r * stride + m]), "past the columns", out[r * stride + m]);
+    Aligned<double> weights((size_t)outputs * m), sums((size_t)outputs * n, NAN);
+    for (u32 k = 0; k < outputs * m; k++) weights[k] = normal();
+    launch(blocks(n, 32), blocks(outputs, 4), 256, 0, [&] { weigh_stored(out, stride, n, m, weights, outputs, sums); });
+    for (u32 o = 0; o < outputs; o++)
+        for (u32 r = 0; r < n; r++) {
+            double wanted = 0;
+            for (u32 c = 0; c < m; c++) wanted += weights[o * m + c] * (double)out[r * stride + c];
+            check(fabs(sums[o * n + r] - wanted) < 1e-10 * (1 + m), "sums of stored values", sums[o * n + r], wanted);
+        }
+}
+
+// Double precision on tensor cores: sums, and a matrix.
+static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
+    Table table(n, d, (d + 15) / 16 * 16);
+    u32 width = (d + 7) / 8 * 8, tiles = blocks(m, 64), count = n / 2, padded = blocks(count, 64) * 64;
+    Aligned<u32> ids(m), row_ids(count);
+    Aligned<double> weights(m), columns((size_t)tiles * 64 * width, NAN), norms(tiles * 64, NAN), to_weights(tiles * 64, NAN);
+    Aligned<double> rows((size_t)padded * width, NAN), row_norms(padded, NAN), sums((size_t)splits * count, NAN);
+    for (u32 k = 0; k < m; k++) ids[k] = (k * 5 + 1) % n, weights[k] = normal();
+    for (u32 k = 0; k < count; k++) row_ids[k] = n - 1 - 2 * k;
+    launch(blocks((u64)tiles * 64 * width, 128), 1, 128, 0,
+           [&] { gather_exact(ids, m, tiles * 64, d, width, table.x, table.norms, weights, columns, norms, to_weights); });
+    launch(blocks((u64)padded * width, 128), 1, 128, 0,
+           [&] { gather_exact(row_ids, count, padded, d, width, table.x, table.norms, nullptr, rows, row_norms, nullptr); });
+    bool exponent = f.kind == EXPONENTIAL;
+    launch(blocks(count, 64), splits, 128, 3 * sizeof(ValueTile::Stage), [&] {
+        (exponent ? weigh_exact_exponential : weigh_exact_other)(rows, row_norms, count, columns, norms, to_weights, tiles, width, f, sums);
+    });
+    for (u32 r = 0; r < count; r += 3) {
+        double wanted = 0, size = 0, found = 0;
+        for (u32 k = 0; k < m; k++) {
+            double v = weights[k] * value(f, PRODUCT, &table.x[row_ids[r] * d], &table.x[ids[k] * d], d);
+            wanted += v, size += fabs(v);
+        }
+        for (u32 s = 0; s < splits; s++) found += sums[s * count + r];
+        check(fabs(found - wanted) < 2e-14 * (size + 1e-3), "exact sums", found, wanted);
+    }
+    Aligned<double> matrix((size_t)padded * padded, NAN);
+    launch(padded / 64, padded / 64, 128, 3 * sizeof(ValueTile::Stage), [&] {
+        (exponent ? store_exact_exponential : store_exact_other)(rows, row_norms, count, width, f, 0.25, 7.0, matrix, padded);
+    });
+    for (u32 r = 0; r < padded; r++)
+        for (u32 c = 0; c <= r; c += 1 + c % 3) {
+            double wanted = r == c ? 7.0 : 0.0;
+            if (r < count) wanted = value(f, PRODUCT, &table.x[row_ids[r] * d], &table.x[row_ids[c] * d], d) + (r == c ? 0.25 : 0.0);
+            check(fabs(matrix[(size_t)r * padded + c] - wanted) < 1e-13 * (1 + fabs(wanted)), "exact matrix", matrix[r * padded + c], wanted);
+        }
+}
+
+// The factor of a matrix, rows below it included, as the library makes it: of all rows, or only of those from `first` on.
+static void factor_rows(double *matrix, u32 stride, u32 first, u32 last, u32 panel, double *inverses, u32 *failed) {
+    for (u32 start = 0; start < stride; start += panel) {
+        u32 end = std::min(start + panel, stride);
+        for (u32 at = start; at < end; at += 64) {
+            u32 top = first ? first : at;
+            if (at > start)
+                launch(8, blocks(blocks(last - top, 64), 8), 128, 3 * sizeof(ValueTile::Stage),
+                       [&] { subtract_64(matrix, stride, last, top, at, start, at - start); });
+            if (!first) launch(1, 1, FACTOR_THREADS, 2 * FACTOR * FACTOR_STRIDE * 8, [&] { factor_block(matrix, stride, at, 1e-13, inverses, failed); });
+            top = first ? first : at + 64;
+            if (last > top) launch(blocks(last - top, 64), 1, 128, 3 * sizeof(ValueTile::Stage), [&] { solve_block(matrix, stride, at, top, inverses); });
+        }
+        u32 top = first ? first : end;
+        if (end < stride)
+            launch(8 * ((stride - end) / 128), blocks(blocks(last - top, 128), 8), 256, 3 * sizeof(ExactTile<8, 4, 2, 4, 4>::Stage),
+                   [&] { subtract_128(matrix, stride, last, top, end, start, end - start); });
+    }
+}
+static void back_rows(double *matrix, u32 stride, double *inverses, u32 sides, double *y, double *x) {
+    for (u32 at = stride; at > 0; at -= 64)
+        launch(std::max(1u, blocks(at - 64, FACTOR_THREADS)), 1, FACTOR_THREADS, 0,
+               [&] { back_block(matrix, stride, at - 64, inverses, sides, y, x); });
+}
+
+// A positive definite system with `sides` right sides; then once more with every `held`-th variable held.
+static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad, u32 held) {
+    u32 stride = blocks(size + sides, 128) * 128, spare = 384;
+    Aligned<double> matrix((size_t)(stride + spare) * stride), inverses((size_t)stride * 64, NAN), y((size_t)sides * stride, NAN), x((size_t)sides * stride, NAN);
+    Aligned<u32> failed(1, 0);
+    std::vector<double> points(size * 2), whole((size_t)size * size), right((size_t)sides * size);
+    for (double &v : points) v = normal();
+    for (double &v : right) v = normal();
+    for (u32 i = 0; i < stride; i++)
+        for (u32 j = 0; j < stride; j++) {
+            double v = i == j ? 1e30 : 0.0;
+            if (i < size && j < size) {
+                double a = points[2 * i] - points[2 * j], b = points[2 * i + 1] - points[2 * j + 1];
+                v = exp(-4 * (a * a + b * b)) + (i == j ? ridge : 0.0) - (bad && i == j && i > size / 2 ? 3.0 : 0.0);
+                whole[(size_t)i * size + j] = v;
+            }
+            if (i >= size && i < size + sides && j < size) v = right[(size_t)(i - size) * size + j];
+            matrix[(size_t)i * stride + j] = j <= i ? v : NAN;
+        }
+    factor_rows(matrix, stride, 0, stride, panel, inverses, failed);
+    check(failed[0] == bad, "pivots", failed[0], bad);
+    if (bad) return;
+    launch(blocks(stride, 256), 1, 256, 0, [&] { take_sides(matrix, stride, size, sides, y); });
+    back_rows(matrix, stride, inverses, sides, y, x);
+    auto residuals = [&](auto skip, const char *what) {
+        for (u32 side = 0; side < sides; side++)
+            for (u32 i = 0; i < size; i++) {
+                double sum = 0, most = 1;
+                for (u32 j = 0; j < size; j++) sum += whole[(size_t)i * size + j] * x[(size_t)side * stride + j], most = fmax(most, fabs(x[(size_t)side * stride + j]));
+                if (skip(i)) check(fabs(x[(size_t)side * stride + i]) < 1e-10 * most, "a variable that is held", x[(size_t)side * stride + i], 0);
+                else check(fabs(sum - right[(size_t)side * size + i]) < 1e-11 * most, what, sum, right[(size_t)side * size + i]);
+            }
+    };
+    residuals([](u32) { return false; }, "solution of a system");
+    if (!held) return;
+    // In two goes, as more and more are held.
+    std::vector<u32> all;
+    for (u32 i = 1; i < size; i += held) all.push_back(i);
+    Aligned<u32> numbers(all.size());
+    for (size_t k = 0; k < all.size(); k++) numbers[k] = all[k];
+    u32 before = 0;
+    for (u32 count : {(u32)all.size() / 2, (u32)all.size()}) {
+        launch(blocks((u64)(count - before) * stride, 256), 1, 256, 0, [&] { unit_rows(matrix, stride, stride + before, numbers + before, count - before); });
+        for (u32 side = 0; side < sides; side++)
+            for (u32 c = 0; c < stride; c++) matrix[(size_t)(stride + count + side) * stride + c] = c < size ? right[(size_t)side * size + c] : 0.0;
+        factor_rows(matrix, stride, stride + before, stride + count + sides, panel, inverses, failed);
+        u32 small = blocks(count + sides, 128) * 128;
+        Aligned<double> gram((size_t)small * small, NAN), small_inverses((size_t)small * 64, NAN), rhs((size_t)sides * small), multipliers((size_t)sides * small);
+        launch(small / 64, small / 64, 128, 3 * sizeof(ValueTile::Stage), [&] { gram_rows(matrix, stride, stride, count, sides, 1e30, gram, small); });
+        factor_rows(gram, small, 0, small, panel, small_inverses, failed);
+        launch(blocks(small, 256), 1, 256, 0, [&] { take_sides(gram, small, count, sides, rhs); });
+        back_rows(gram, small, small_inverses, sides, rhs, multipliers);
+        launch(blocks(stride, 256), 1, 256, 0, [&] { combine_rows(matrix, stride, size, stride, count, sides, multipliers, small, y); });
+        back_rows(matrix, stride, inverses, sides, y, x);
+        residuals([&](u32 i) { return i % held == 1 % held && i / held < count; }, "solution with some held");
+        before = count;
     }
 }
 
@@ -194,7 +348,7 @@ static void local_problem(u32 q, bool two, double kink, double c) {
     for (u32 i = 0; i < q; i++) g[i] = gradient_of(start, i);
     double before = violation(start), stop = 0.1;
     auto run = [&](auto kernel, u64 most) {
-        launch(1, 1, threads, stride * 28, [&] {
+        launch(1, 1, threads, stride * 24, [&] {
             kernel(matrix, q, stride, g, start, lower, upper, second, kink, stop, most, out, counters);
         });
     };
@@ -215,6 +369,52 @@ static void local_problem(u32 q, bool two, double kink, double c) {
     check(counters[0] > 10, "steps", (double)counters[0]);
     solve(5);
     check(counters[0] == 5, "limit of steps", (double)counters[0], 5);
+}
+
+// Two pairs of three classes on one stored matrix.
+static void pair_problems(u32 each, double c) {
+    const u32 d = 4, n = 3 * each, stride = n + 5;
+    Aligned<float> matrix((size_t)n * stride, NAN);
+    std::vector<double> x(n * d);
+    for (u32 i = 0; i < n * d; i++) x[i] = normal() + 0.4 * (i / d / each);
+    for (u32 i = 0; i < n; i++)
+        for (u32 j = 0; j < n; j++) {
+            double dist = 0;
+            for (u32 k = 0; k < d; k++) dist += (x[i * d + k] - x[j * d + k]) * (x[i * d + k] - x[j * d + k]);
+            matrix[(size_t)i * stride + j] = (float)exp(-0.3 * dist);
+        }
+    Aligned<PairProblem> problems(2);
+    problems[0] = {{0, each}, {each, each}, 0};
+    problems[1] = {{0, 2 * each}, {each, each}, 2 * each};
+    Aligned<double> lower(4 * each), upper(4 * each), point(4 * each), gradient(4 * each);
+    Aligned<u64> counters(4);
+    for (u32 k = 0; k < 4 * each; k++) {
+        bool plus = k % (2 * each) < each;
+        gradient[k] = plus ? -1 : 1, lower[k] = plus ? 0 : -c, upper[k] = plus ? c : 0, point[k] = 0;
+    }
+    auto kernel = 2 * each <= 4096 ? solve_pairs_4 : 2 * each <= 8192 ? solve_pairs_8 : solve_pairs_12;
+    auto run = [&](u32 most) {
+        launch(2, 1, PAIR_THREADS, 2 * each * 8, [&] { kernel(matrix, stride, 1.0, problems, lower, upper, 0.05, most, point, gradient, counters); });
+    };
+    run(7);
+    check(counters[0] == 7 && counters[2] == 7, "limit of steps of a pair", counters[0], 7);
+    run(100000);
+    for (int p = 0; p < 2; p++) {
+        double *b = point + 2 * each * p, *g = gradient + 2 * each * p, sum = 0, least = INFINITY, most = -INFINITY;
+        auto row = [&](u32 k) { return k < each ? k : k - each + problems[p].first[1]; };
+        for (u32 k = 0; k < 2 * each; k++) {
+            double v = k < each ? -1 : 1;
+            for (u32 m = 0; m < 2 * each; m++) v += b[m] * matrix[(size_t)row(k) * stride + row(m)];
+            sum += b[k];
+            check(fabs(v - g[k]) < 1e-3, "gradient of a pair", g[k], v);
+            u32 at = 2 * each * p + k;
+            check(b[k] >= lower[at] && b[k] <= upper[at], "bounds of a pair", b[k], upper[at]);
+            if (b[k] < upper[at]) least = fmin(least, v);
+            if (b[k] > lower[at]) most = fmax(most, v);
+        }
+        check(fabs(sum) < 1e-9 && most - least < 0.052, "violation of a pair", most - least, 0.05);
+        check(fabs(__longlong_as_double(counters[2 * p + 1]) - (most - least)) < 2e-3, "violation told of a pair", __longlong_as_double(counters[2 * p + 1]), most - least);
+    }
 }
 
 static void selection(u32 n, u32 wanted, bool groups, double kink, bool tied) {
@@ -354,10 +554,25 @@ int main() {
     plain<float>(150, 21, 90, 1, PRODUCT, {POWER, 2, 0.01, 0.0, 1.0}, store_single_product, true, 1e-5);
     plain<float>(150, 21, 90, 1, SQUARED, {EXPONENTIAL, 0, -0.02, 0.0, 0.0}, store_single_squared, true, 1e-5);
     plain<float>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, store_single_absolute, true, 1e-5);
+    for (double t : {0.0, 1.0, -1e-9, -0.4999, -0.5, -0.5001, -3.7, -100.3, -1019.5}) {
+        double found = finish_exponential(t), wanted = exp2(fmin(t, 0.0));
+        check(fabs(found - wanted) <= 4e-16 * wanted, "power of two", found, wanted);
+    }
+    check(finish_exponential(-1e9) < 1e-300, "small power of two", finish_exponential(-1e9), 0);
+    stored(140, 40, 133, 6, rbf);
+    stored(60, 20, 30, 1, {POWER, 2, 0.01, 0.0, 1.0});
+    exact(150, 21, 90, 2, rbf);
+    exact(150, 54, 70, 1, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0});
+    exact(140, 3, 70, 1, {POWER, 2, 0.01, 0.0, 1.0});
+    factor(300, 2, 128, 0.01, false, 7);
+    factor(127, 1, 512, 0.01, false, 0);
+    factor(60, 3, 512, 1e-8, false, 3);
+    factor(200, 2, 256, 0.01, true, 0);
     local_problem(200, false, 0.0, 1.0);
     local_problem(200, true, 0.0, 1.0);
     local_problem(200, false, 0.1, 5.0);
     local_problem(1100, false, 0.0, 1.0);
+    pair_problems(520, 0.02);
     selection(3000, 40, false, 0.0, false);
     selection(3000, 40, true, 0.1, false);
     selection(2500, 64, false, 0.0, true);

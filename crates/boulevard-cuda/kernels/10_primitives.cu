@@ -20,6 +20,13 @@ __device__ __forceinline__ float power_of_two(float x) {
     return y;
 }
 
+// 1 / x, wrong by a unit in the last place.
+__device__ __forceinline__ float reciprocal(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 __device__ __forceinline__ Half to_half(float x) {
     Half h;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
@@ -38,6 +45,34 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const u32 (&a)[4], u
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
+// d += a b for a 8 x 4, b 4 x 8 in double precision: a lane holds a[lane / 4][lane % 4], b[lane % 4][lane / 4] and
+// d[lane / 4][2 (lane % 4) ..].
+__device__ __forceinline__ void multiply_add(double (&d)[2], double a, double b) {
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(d[0]), "+d"(d[1])
+                 : "d"(a), "d"(b));
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define LARGE_DOUBLE 1
+// d += a b for a 16 x 8, b 8 x 8: upper and lower half of d and a; features 0-3 and 4-7. One instruction from Hopper on.
+__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[2], const double (&a_lower)[2],
+                                             const double (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
+                 : "d"(a_upper[0]), "d"(a_lower[0]), "d"(a_upper[1]), "d"(a_lower[1]), "d"(b[0]), "d"(b[1]));
+}
+// The same for 16 features, in one instruction.
+__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[4], const double (&a_lower)[4],
+                                             const double (&b)[4]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, "
+                 "{%0,%1,%2,%3};"
+                 : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
+                 : "d"(a_upper[0]), "d"(a_lower[0]), "d"(a_upper[1]), "d"(a_lower[1]), "d"(a_upper[2]), "d"(a_lower[2]), "d"(a_upper[3]),
+                   "d"(a_lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+#endif
 
 // Four 8 x 8 matrices of halves; lane l gives the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void load_matrices(u32 (&r)[4], const Half *row) {
@@ -72,7 +107,7 @@ __device__ __forceinline__ double unordered(u64 key) {
 }
 __device__ __forceinline__ u32 ordered(float v) {
     u32 bits = __float_as_uint(v);
-    return (bits >> 31) ? ~bits : (bits | 0x80000000u);
+    return bits ^ ((u32)((int)bits >> 31) | 0x80000000u);
 }
 __device__ __forceinline__ float unordered(u32 key) { return __uint_as_float((key >> 31) ? (key & 0x7fffffffu) : ~key); }
 
@@ -88,3 +123,16 @@ __device__ __forceinline__ u32 warp_min(u32 v) {
 #endif
 }
 __device__ __forceinline__ u32 warp_max(u32 v) { return ~warp_min(~v); }
+
+// The same where there is no such instruction: by quarters.
+#if defined(TENSOR_CORES) && !defined(LARGE_DOUBLE)
+template <int QUADS>
+__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[QUADS],
+                                             const double (&a_lower)[QUADS], const double (&b)[QUADS]) {
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        multiply_add(upper, a_upper[q], b[q]);
+        multiply_add(lower, a_lower[q], b[q]);
+    }
+}
+#endif

@@ -22,7 +22,30 @@ __device__ __forceinline__ T whole_power(T t, int degree) {
 }
 
 __device__ __forceinline__ float finish_exponential(float t) { return power_of_two(fminf(t, 0.0f)); }
-__device__ __forceinline__ double finish_exponential(double t) { return exp2(fmin(t, 0.0)); }
+
+// 2^min(t, 0) in double precision, relative error below 4e-16: the whole part of t goes to the exponent, the rest, at most a half, through
+// the series. The general function of the compiler's library takes half as long again, for cases that do not occur here.
+__device__ __forceinline__ double finish_exponential(double t) {
+    const double shift = 6755399441055744.0;  // 1.5 2^52: adding it rounds to a whole number, which its last bits hold
+    t = fmax(fmin(t, 0.0), -1020.0);
+    double rounded = t + shift;
+    long long whole = __double_as_longlong(rounded) - 0x4338000000000000ll;
+    double f = t - (rounded - shift);
+    double p = 2.5678435993488206e-11;
+    p = p * f + 4.4455382718708116e-10;
+    p = p * f + 7.054911620801123e-09;
+    p = p * f + 1.01780860092397e-07;
+    p = p * f + 1.321548679014431e-06;
+    p = p * f + 1.5252733804059841e-05;
+    p = p * f + 0.0001540353039338161;
+    p = p * f + 0.0013333558146428443;
+    p = p * f + 0.009618129107628477;
+    p = p * f + 0.05550410866482158;
+    p = p * f + 0.24022650695910072;
+    p = p * f + 0.6931471805599453;
+    p = p * f + 1.0;
+    return __longlong_as_double(__double_as_longlong(p) + (whole << 52));
+}
 
 // Not inlined: sixteen copies of a hyperbolic tangent in double precision would be most of the text.
 template <typename T>

@@ -94,22 +94,13 @@ extern "C" __global__ void plain_rows(const double *table, u32 rows, u32 columns
     if (lane == 0) norms[row] = norm;
 }
 
-template <typename FROM, typename T>
-__device__ void gather(const u32 *ids, u32 count, u32 columns, const FROM *table, const double *norms, T *to, T *to_norms) {
+// Rows of the table in single precision.
+extern "C" __global__ void gather_single(const u32 *ids, u32 count, u32 columns, const double *table, const double *norms, float *to,
+                                         float *to_norms) {
     u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     u64 row = at / columns;
     if (row >= count) return;
     u32 column = (u32)(at % columns);
-    to[at] = (T)table[(u64)ids[row] * columns + column];
-    if (column == 0) to_norms[row] = (T)norms[ids[row]];
-}
-
-// Rows of the table in double precision, as they are or in single precision.
-extern "C" __global__ void gather_double(const u32 *ids, u32 count, u32 columns, const double *table, const double *norms, double *to,
-                                         double *to_norms) {
-    gather<double, double>(ids, count, columns, table, norms, to, to_norms);
-}
-extern "C" __global__ void gather_single(const u32 *ids, u32 count, u32 columns, const double *table, const double *norms, float *to,
-                                         float *to_norms) {
-    gather<double, float>(ids, count, columns, table, norms, to, to_norms);
+    to[at] = (float)table[(u64)ids[row] * columns + column];
+    if (column == 0) to_norms[row] = (float)norms[ids[row]];
 }

@@ -89,14 +89,16 @@ __device__ void narrow(const Half *high, const Half *low, const float *norms, u3
                 u32 b_high[4], b_low[4];
                 load_matrices(b_high, stage.high + place + k * 16);
                 load_matrices(b_low, stage.low + place + k * 16);
+                // Three rounds, so that nobody waits for the sum that was just added to.
 #pragma unroll
-                for (int m = 0; m < 2; m++)
+                for (int e = 0; e < 4; e++)
+                    multiply_add(small[e >> 1][e & 1], a_high[e >> 1][k], b_low[2 * (e & 1)], b_low[2 * (e & 1) + 1]);
 #pragma unroll
-                    for (int c = 0; c < 2; c++) {
-                        multiply_add(small[m][c], a_high[m][k], b_low[2 * c], b_low[2 * c + 1]);
-                        multiply_add(small[m][c], a_low[m][k], b_high[2 * c], b_high[2 * c + 1]);
-                        multiply_add(large[m][c], a_high[m][k], b_high[2 * c], b_high[2 * c + 1]);
-                    }
+                for (int e = 0; e < 4; e++)
+                    multiply_add(large[e >> 1][e & 1], a_high[e >> 1][k], b_high[2 * (e & 1)], b_high[2 * (e & 1) + 1]);
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    multiply_add(small[e >> 1][e & 1], a_low[e >> 1][k], b_high[2 * (e & 1)], b_high[2 * (e & 1) + 1]);
             }
             float sum[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
 #pragma unroll

@@ -1,5 +1,6 @@
 // Weighted sums on tensor cores for any number of features and every kernel of an inner product or a distance: tiles of 128 x 128, both
-// sides pass through shared memory in pieces of 32 features. The split into halves is that of 50_narrow.cu.
+// sides pass through shared memory in pieces of 32 features. The split into halves is that of 50_narrow.cu. The same values can be stored
+// instead (STORE), for machines with several outputs and for many problems on one table; of a symmetric matrix half is computed.
 
 #if defined(TENSOR_CORES)
 enum { WIDE = 128, WIDE_CHUNK = 32, WIDE_STRIDE = WIDE_CHUNK + 8, WIDE_THREADS = 256 };
@@ -12,11 +13,13 @@ struct WideStage {
 };
 
 __device__ __forceinline__ void wide_load(WideStage &stage, const Half *high, const Half *low, u32 first_row, u32 row_count,
-                                          const Half *column_high, const Half *column_low, u32 first_column, u32 width, u32 k) {
+                                          const Half *column_high, const Half *column_low, u32 first_column, u32 column_count,
+                                          u32 width, u32 k) {
     for (u32 e = threadIdx.x; e < WIDE * (WIDE_CHUNK / 8); e += WIDE_THREADS) {
         u32 r = e / (WIDE_CHUNK / 8), part = e % (WIDE_CHUNK / 8);
         u32 row = first_row + r < row_count ? first_row + r : row_count - 1;
-        u64 of_row = (u64)row * width + k + part * 8, of_column = (u64)(first_column + r) * width + k + part * 8;
+        u32 column = first_column + r < column_count ? first_column + r : column_count - 1;
+        u64 of_row = (u64)row * width + k + part * 8, of_column = (u64)column * width + k + part * 8;
         u32 place = r * WIDE_STRIDE + part * 8;
         copy16(&stage.row_high[place], high + of_row);
         copy16(&stage.row_low[place], low + of_row);
@@ -25,13 +28,14 @@ __device__ __forceinline__ void wide_load(WideStage &stage, const Half *high, co
     }
 }
 
-template <bool EXPONENT>
+template <bool EXPONENT, bool STORE>
 __device__ void wide(const Half *high, const Half *low, const float *norms, u32 row_count, const Half *column_high,
-                     const Half *column_low, const float *column_norms, const float *weights, u32 column_tiles, u32 width,
-                     Formula formula, double *sums, u8 *memory) {
+                     const Half *column_low, const float *column_norms, const float *weights, u32 column_count, u32 width,
+                     Formula formula, double *sums, float *out, u64 stride, bool symmetric, u8 *memory) {
     WideStage *stages = (WideStage *)memory;
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warp_row = (warp & 3) * 32, warp_column = (warp >> 2) * 64;
-    u32 block_row = blockIdx.x * WIDE;
+    u32 block_row = blockIdx.x * WIDE, column_tiles = (column_count + WIDE - 1) / WIDE;
+    if (STORE && symmetric) column_tiles = blockIdx.x + 1;
     u32 each = (column_tiles + gridDim.y - 1) / gridDim.y;
     u32 from = blockIdx.y * each, to = from + each < column_tiles ? from + each : column_tiles;
     u32 chunks = width / WIDE_CHUNK, pieces = from < to ? (to - from) * chunks : 0;
@@ -53,17 +57,20 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
         large[e >> 5][(e >> 2) & 7][e & 3] = 0.0f;
         small[e >> 5][(e >> 2) & 7][e & 3] = 0.0f;
     }
-    if (pieces > 0) wide_load(stages[0], high, low, block_row, row_count, column_high, column_low, from * WIDE, width, 0);
-    copies_begun();
-    for (u32 piece = 0; piece < pieces; piece++) {
-        u32 next = piece + 1;
-        if (next < pieces)
-            wide_load(stages[next & 1], high, low, block_row, row_count, column_high, column_low, (from + next / chunks) * WIDE, width,
-                      (next % chunks) * WIDE_CHUNK);
+    // Two pieces are on their way while a third is used, with one barrier each.
+    auto load = [&](u32 piece) {
+        if (piece < pieces)
+            wide_load(stages[piece % 3], high, low, block_row, row_count, column_high, column_low, (from + piece / chunks) * WIDE,
+                      column_count, width, (piece % chunks) * WIDE_CHUNK);
         copies_begun();
+    };
+    load(0);
+    load(1);
+    for (u32 piece = 0; piece < pieces; piece++) {
         copies_arrived<1>();
         __syncthreads();
-        WideStage &stage = stages[piece & 1];
+        load(piece + 2);
+        WideStage &stage = stages[piece % 3];
 #pragma unroll
         for (int k = 0; k < WIDE_CHUNK / 16; k++) {
             u32 a_high[2][4], a_low[2][4];
@@ -80,14 +87,16 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
                 u32 place = (warp_column + pair * 16 + (lane >> 4) * 8 + (lane & 7)) * WIDE_STRIDE + k * 16 + ((lane >> 3) & 1) * 8;
                 load_matrices(b_high, stage.column_high + place);
                 load_matrices(b_low, stage.column_low + place);
+                // Three rounds, so that nobody waits for the sum that was just added to.
 #pragma unroll
-                for (int m = 0; m < 2; m++)
+                for (int e = 0; e < 4; e++)
+                    multiply_add(small[e >> 1][2 * pair + (e & 1)], a_high[e >> 1], b_low[2 * (e & 1)], b_low[2 * (e & 1) + 1]);
 #pragma unroll
-                    for (int c = 0; c < 2; c++) {
-                        multiply_add(small[m][2 * pair + c], a_high[m], b_low[2 * c], b_low[2 * c + 1]);
-                        multiply_add(small[m][2 * pair + c], a_low[m], b_high[2 * c], b_high[2 * c + 1]);
-                        multiply_add(large[m][2 * pair + c], a_high[m], b_high[2 * c], b_high[2 * c + 1]);
-                    }
+                for (int e = 0; e < 4; e++)
+                    multiply_add(large[e >> 1][2 * pair + (e & 1)], a_high[e >> 1], b_high[2 * (e & 1)], b_high[2 * (e & 1) + 1]);
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    multiply_add(small[e >> 1][2 * pair + (e & 1)], a_low[e >> 1], b_high[2 * (e & 1)], b_high[2 * (e & 1) + 1]);
             }
         }
         if (piece % chunks == chunks - 1) {
@@ -98,14 +107,23 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
 #pragma unroll
                 for (int s = 0; s < 2; s++) {
                     u32 column = first_column + c * 8 + s;
-                    float term = norm_factor * column_norms[column], weight = weights[column];
+                    bool real = !STORE || column < column_count;
+                    float term = real ? norm_factor * column_norms[column] : 0.0f, weight = STORE ? 0.0f : weights[column];
 #pragma unroll
                     for (int m = 0; m < 2; m++)
 #pragma unroll
                         for (int h = 0; h < 2; h++) {
                             float t = factor * (large[m][c][2 * h + s] + small[m][c][2 * h + s]) + (row_term[m][h] + term);
                             float value = EXPONENT ? finish_exponential(t) : finish<float>(formula.kind, formula.degree, t);
-                            sum[m][h] += weight * value;
+                            if (STORE) {
+                                u32 row = block_row + warp_row + 16 * m + 8 * h + (lane >> 2);
+                                if (real && row < row_count) {
+                                    out[row * stride + column] = value;
+                                    if (symmetric) out[column * stride + row] = value;
+                                }
+                            } else {
+                                sum[m][h] += weight * value;
+                            }
                             large[m][c][2 * h + s] = 0.0f;
                             small[m][c][2 * h + s] = 0.0f;
                         }
@@ -116,8 +134,8 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
                     for (int h = 0; h < 2; h++) total[m][h] += (double)sum[m][h];
             }
         }
-        __syncthreads();
     }
+    if (STORE) return;
     // The two halves of the columns meet in shared memory, which nobody else uses any more.
     copies_arrived<0>();
     __syncthreads();
@@ -136,15 +154,54 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
     if (threadIdx.x < WIDE && row < row_count) sums[(u64)blockIdx.y * row_count + row] = halves[threadIdx.x] + halves[WIDE + threadIdx.x];
 }
 
-#define WIDE_KERNEL(NAME, EXPONENT)                                                                                                        \
+#define WIDE_KERNEL(NAME, STORED, EXPONENT)                                                                                                \
     extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1)                                                                          \
-        NAME(const Half *high, const Half *low, const float *norms, u32 row_count, const Half *column_high,                          \
-             const Half *column_low, const float *column_norms, const float *weights, u32 column_tiles, u32 width, Formula formula,      \
+        NAME(const Half *high, const Half *low, const float *norms, u32 row_count, const Half *column_high,                                \
+             const Half *column_low, const float *column_norms, const float *weights, u32 column_tiles, u32 width, Formula formula,        \
              double *sums) {                                                                                                               \
         SHARED_BYTES(memory);                                                                                                              \
-        wide<EXPONENT>(high, low, norms, row_count, column_high, column_low, column_norms, weights, column_tiles, width, formula, sums,    \
-                       memory);                                                                                                            \
+        wide<EXPONENT, false>(high, low, norms, row_count, column_high, column_low, column_norms, weights, column_tiles * WIDE, width,     \
+                              formula, sums, nullptr, 0, false, memory);                                                                   \
+    }                                                                                                                                      \
+    extern "C" __global__ void __launch_bounds__(WIDE_THREADS, 1)                                                                          \
+        STORED(const Half *high, const Half *low, const float *norms, u32 row_count, const Half *column_high, const Half *column_low,      \
+               const float *column_norms, u32 column_count, u32 width, Formula formula, float *out, u64 stride, u32 symmetric) {           \
+        SHARED_BYTES(memory);                                                                                                              \
+        wide<EXPONENT, true>(high, low, norms, row_count, column_high, column_low, column_norms, nullptr, column_count, width, formula,    \
+                             nullptr, out, stride, symmetric != 0, memory);                                                                \
     }
-WIDE_KERNEL(weigh_wide_exponential, true)
-WIDE_KERNEL(weigh_wide, false)
+WIDE_KERNEL(weigh_wide_exponential, store_wide_exponential, true)
+WIDE_KERNEL(weigh_wide, store_wide, false)
+
+// Stored values times weights, several outputs at once: sums[output][row] = sum over columns of weights[output][column] * values[row][column].
+// A warp has four rows and four outputs.
+extern "C" __global__ void __launch_bounds__(256) weigh_stored(const float *values, u64 stride, u32 row_count, u32 column_count,
+                                                               const double *weights, u32 outputs, double *sums) {
+    enum { ROWS = 4, OUTPUTS = 4 };
+    u32 lane = threadIdx.x & 31, first = (blockIdx.x * 8 + (threadIdx.x >> 5)) * ROWS, output = blockIdx.y * OUTPUTS;
+    double total[ROWS][OUTPUTS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int o = 0; o < OUTPUTS; o++) total[r][o] = 0.0;
+    for (u32 column = lane; column < column_count; column += 32) {
+        double weight[OUTPUTS];
+#pragma unroll
+        for (int o = 0; o < OUTPUTS; o++) weight[o] = output + o < outputs ? weights[(u64)(output + o) * column_count + column] : 0.0;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            double value = first + r < row_count ? (double)values[(first + r) * stride + column] : 0.0;
+#pragma unroll
+            for (int o = 0; o < OUTPUTS; o++) total[r][o] += weight[o] * value;
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int o = 0; o < OUTPUTS; o++) {
+            double v = total[r][o];
+            for (int d = 16; d > 0; d >>= 1) v += __shfl_xor_sync(0xffffffffu, v, d);
+            if (lane == 0 && first + r < row_count && output + o < outputs) sums[(u64)(output + o) * row_count + first + r] = v;
+        }
+}
 #endif

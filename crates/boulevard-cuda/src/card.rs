@@ -1,6 +1,6 @@
 //! A card with its kernels, memory on it, and calls.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::driver::{Address, Driver, Handle};
 use crate::error::CudaError;
 use crate::signature::signatures;
-use crate::{Formula, PLAIN_TEXT, TENSOR_TEXT};
+use crate::{Formula, HOPPER_TEXT, PLAIN_TEXT, TENSOR_TEXT};
 
 pub use crate::driver::Plain;
 
@@ -37,6 +37,8 @@ pub struct Card {
     driver: &'static Driver,
     context: Handle,
     module: Handle,
+    /// Kernels that this card has larger instructions for, and their names.
+    newer: Option<(Handle, HashSet<&'static str>)>,
     signatures: HashMap<&'static str, Vec<usize>>,
     functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
     pool: Mutex<Pool>,
@@ -87,10 +89,16 @@ impl Card {
         driver.enter(context)?;
         let text = if capability.0 >= 8 { TENSOR_TEXT } else { PLAIN_TEXT };
         let module = driver.load(text)?;
+        let newer = if capability.0 >= 9 {
+            Some((driver.load(HOPPER_TEXT)?, signatures(HOPPER_TEXT).into_keys().collect()))
+        } else {
+            None
+        };
         Ok(Self {
             driver,
             context,
             module,
+            newer,
             signatures: signatures(text),
             functions: Mutex::default(),
             pool: Mutex::default(),
@@ -197,8 +205,9 @@ impl Card {
         {
             return Ok(handle);
         }
-        let handle = self.driver.function(self.module, kernel, shared)?;
-        functions.insert(kernel, (handle, shared.max(48 << 10)));
+        let module = self.newer.as_ref().filter(|(_, names)| names.contains(kernel)).map_or(self.module, |(module, _)| *module);
+        let handle = self.driver.function(module, kernel, shared)?;
+        functions.insert(kernel, (handle, shared.max(32 << 10)));
         Ok(handle)
     }
 }

@@ -168,7 +168,8 @@ impl Driver {
     /// A kernel of a module, allowed `shared` bytes of shared memory.
     pub(crate) fn function(&self, module: Handle, name: &str, shared: usize) -> Result<Handle, CudaError> {
         const MAX_DYNAMIC_SHARED: c_int = 8;
-        const USUAL: usize = 48 << 10;
+        /// What every kernel may have without being asked for is 48 KB together with its own.
+        const USUAL: usize = 32 << 10;
         let (name, mut function) = (CString::new(name).unwrap_or_default(), std::ptr::null_mut());
         // SAFETY: the name ends with zero and lives through the call; the handle came from the driver.
         self.check("cuModuleGetFunction", unsafe { (self.functions.module_function)(&mut function, module.0, name.as_ptr()) })?;

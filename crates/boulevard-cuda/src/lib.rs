@@ -37,3 +37,5 @@ pub struct Formula {
 pub const TENSOR_TEXT: &str = include_str!("../ptx/tensor.ptx");
 /// The text for every card since Pascal.
 pub const PLAIN_TEXT: &str = include_str!("../ptx/plain.ptx");
+/// Kernels of the first text once more, with the larger instructions of cards since Hopper.
+pub const HOPPER_TEXT: &str = include_str!("../ptx/hopper.ptx");

@@ -87,7 +87,7 @@ fn tensor(card: &Arc<Card>, n: usize, d: usize, width: usize, m: usize, kernel: 
     let mut sums = card.allocate::<f64>(n)?;
     sums.fill(0xff)?;
     let formula = Formula { factor: rbf(gamma).factor / (SCALE * SCALE), ..rbf(gamma) };
-    let (threads, shared) = if wide { (256, 2 * 4 * 128 * 40 * 2) } else { (128, 2 * (64 * (width + 8) * 4 + 64 * 8)) };
+    let (threads, shared) = if wide { (256, 3 * 4 * 128 * 40 * 2) } else { (128, 2 * (64 * (width + 8) * 4 + 64 * 8)) };
     let run = || {
         let launch = card.launch(kernel).grid(n.div_ceil(128), 1).threads(threads).shared(shared);
         let launch = launch.buffer(&all.high).buffer(&all.low).buffer(&all.norms32).count(n);
@@ -162,8 +162,8 @@ fn sums_in_plain_arithmetic_agree() {
         let ids: Vec<u32> = (0..m as u32).map(|k| (k * 5 + 1) % n as u32).collect();
         let (ids, weights_there) = (card.upload(&ids).unwrap(), card.upload(&weights).unwrap());
         let (rows, row_norms) = (card.allocate::<f64>(m * d).unwrap(), card.allocate::<f64>(m).unwrap());
-        let launch = card.launch("gather_double").items(m * d).buffer(&ids).count(m).count(d).buffer(&all).buffer(&norms);
-        launch.buffer(&rows).buffer(&row_norms).run().unwrap();
+        let launch = card.launch("gather_exact").items(m * d).buffer(&ids).count(m).count(m).count(d).count(d).buffer(&all);
+        launch.buffer(&norms).null().buffer(&rows).buffer(&row_norms).null().run().unwrap();
         let (rows32, norms32) = (card.allocate::<f32>(m * d).unwrap(), card.allocate::<f32>(m).unwrap());
         let launch = card.launch("gather_single").items(m * d).buffer(&ids).count(m).count(d).buffer(&all).buffer(&norms);
         launch.buffer(&rows32).buffer(&norms32).run().unwrap();
@@ -205,14 +205,169 @@ fn sums_in_plain_arithmetic_agree() {
     }
 }
 
+/// Sums in double precision on tensor cores.
+#[test]
+fn exact_sums_agree() {
+    let Some(card) = card().filter(|card| card.has_tensor_cores()) else { return };
+    for (n, d, m) in [(1000usize, 53usize, 130usize), (128, 3, 64), (40_000, 20, 16_384), (40_000, 54, 16_384), (20_000, 784, 4096)] {
+        let mut numbers = Numbers(6);
+        let (x, weights) = (numbers.table(n * d), numbers.table(m));
+        let (width, tiles, padded) = (d.next_multiple_of(8), m.div_ceil(64), n.next_multiple_of(64));
+        let (all, norms) = (card.upload(&x).unwrap(), card.allocate::<f64>(n).unwrap());
+        let single = card.allocate::<f32>(n * d).unwrap();
+        card.launch("plain_rows").items(n * 32).buffer(&all).count(n).count(d).buffer(&single).buffer(&norms).run().unwrap();
+        let gather = |ids: &[u32], padded: usize, weights: Option<&[f64]>| {
+            let there = card.upload(ids).unwrap();
+            let (rows, to_norms) = (card.allocate::<f64>(padded * width).unwrap(), card.allocate::<f64>(padded).unwrap());
+            let to_weights = card.allocate::<f64>(padded).unwrap();
+            let launch = card.launch("gather_exact").items(padded * width).buffer(&there).count(ids.len()).count(padded);
+            let launch = launch.count(d).count(width).buffer(&all).buffer(&norms);
+            let weights = weights.map(|weights| card.upload(weights).unwrap());
+            let launch = match &weights {
+                Some(weights) => launch.buffer(weights).buffer(&rows).buffer(&to_norms).buffer(&to_weights),
+                None => launch.null().buffer(&rows).buffer(&to_norms).null(),
+            };
+            launch.run().unwrap();
+            (rows, to_norms, to_weights)
+        };
+        let ids: Vec<u32> = (0..m).map(|k| ((k * 5 + 1) % n) as u32).collect();
+        let (columns, column_norms, to_weights) = gather(&ids, tiles * 64, Some(&weights));
+        let (rows, row_norms, _) = gather(&(0..n as u32).collect::<Vec<_>>(), padded, None);
+        let mut sums = card.allocate::<f64>(n).unwrap();
+        sums.fill(0xff).unwrap();
+        let gamma = 0.5 / d as f64;
+        let run = || {
+            let launch = card.launch("weigh_exact_exponential").grid(n.div_ceil(64), 1).threads(128).shared(61_440);
+            let launch = launch.buffer(&rows).buffer(&row_norms).count(n).buffer(&columns).buffer(&column_norms).buffer(&to_weights);
+            launch.count(tiles).count(width).formula(&rbf(gamma)).buffer(&sums).run().unwrap();
+        };
+        run();
+        let found = sums.read(n).unwrap();
+        let mut worst = 0.0f64;
+        for row in (0..n).step_by(n.div_ceil(50)) {
+            let (mut wanted, mut size) = (0.0, 0.0);
+            for (k, &id) in ids.iter().enumerate() {
+                let pairs = x[row * d..(row + 1) * d].iter().zip(&x[id as usize * d..(id as usize + 1) * d]);
+                let value = weights[k] * (-gamma * pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()).exp();
+                wanted += value;
+                size += value.abs();
+            }
+            worst = worst.max((found[row] - wanted).abs() / size);
+            assert!(!found[row].is_nan(), "row {row} was not written");
+        }
+        let start = Instant::now();
+        (0..3).for_each(|_| run());
+        card.synchronize().unwrap();
+        let pace = start.elapsed().as_secs_f64() / 3.0 / (n * m) as f64;
+        println!("weigh_exact_exponential  {n:6} x {d:3}, {m:5} columns: error {worst:.1e}, {:.2} ps per value", pace * 1e12);
+        assert!(worst < 1e-13, "{worst:e}");
+    }
+}
+
+/// Systems of a kernel matrix against their residuals, and what a factor takes.
+#[test]
+fn systems_are_solved() {
+    let Some(card) = card().filter(|card| card.has_tensor_cores()) else { return };
+    for size in [100usize, 1000, 2047, 4094, 8190, 16_382] {
+        let (d, width, sides, mut numbers) = (6usize, 8usize, 2usize, Numbers(size as u64));
+        let stride = (size + sides).next_multiple_of(128);
+        if stride * stride * 8 > card.memory().unwrap().0 / 2 {
+            println!("skipped: no memory for a system of {size}");
+            continue;
+        }
+        let x = numbers.table(size * d);
+        let (mut padded, mut norms) = (vec![0.0; stride * width], vec![0.0; stride]);
+        for (i, row) in x.chunks_exact(d).enumerate() {
+            padded[i * width..i * width + d].copy_from_slice(row);
+            norms[i] = row.iter().map(|v| v * v).sum();
+        }
+        let (rows, norms) = (card.upload(&padded).unwrap(), card.upload(&norms).unwrap());
+        let right: Vec<Vec<f64>> = (0..sides).map(|_| numbers.table(size)).collect();
+        let (mut matrix, inverses) = (card.allocate::<f64>(stride * stride).unwrap(), card.allocate::<f64>(stride * 64).unwrap());
+        let failed = card.upload(&[0u32]).unwrap();
+        let (y, out) = (card.allocate::<f64>(sides * stride).unwrap(), card.allocate::<f64>(sides * stride).unwrap());
+        let (gamma, mut seconds) = (0.5, [0.0; 4]);
+        for _ in 0..2 {
+            let mut phase = Instant::now();
+            let mut lap = |at: usize| {
+                card.synchronize().unwrap();
+                seconds[at] = phase.elapsed().as_secs_f64();
+                phase = Instant::now();
+            };
+            let launch = card.launch("store_exact_exponential").grid(stride / 64, stride / 64).threads(128).shared(61_440);
+            let launch = launch.buffer(&rows).buffer(&norms).count(size).count(width).formula(&rbf(gamma)).number(1e-6).number(1e30);
+            launch.buffer(&matrix).count(stride).run().unwrap();
+            lap(0);
+            right.iter().enumerate().for_each(|(k, side)| matrix.write((size + k) * stride, side).unwrap());
+            let mut last = 0.0;
+            for start in (0..stride).step_by(512) {
+                let end = (start + 512).min(stride);
+                for at in (start..end).step_by(64) {
+                    let tiles = (stride - at) / 64;
+                    if at > start {
+                        let launch = card.launch("subtract_64").grid(8, tiles.div_ceil(8)).threads(128).shared(61_440);
+                        let launch = launch.buffer(&matrix).count(stride).count(stride).count(at).count(at);
+                        launch.count(start).count(at - start).run().unwrap();
+                    }
+                    let launch = card.launch("factor_block").shared(66_560).buffer(&matrix).count(stride).count(at).number(1e-9);
+                    launch.buffer(&inverses).buffer(&failed).run().unwrap();
+                    let launch = card.launch("solve_block").grid(tiles - 1, 1).threads(128).shared(61_440);
+                    launch.buffer(&matrix).count(stride).count(at).count(at + 64).buffer(&inverses).run().unwrap();
+                }
+                card.synchronize().unwrap();
+                let before = Instant::now();
+                let tiles = (stride - end) / 128;
+                let launch = card.launch("subtract_128").grid(8 * tiles, tiles.div_ceil(8)).shared(122_880);
+                let launch = launch.buffer(&matrix).count(stride).count(stride).count(end).count(end);
+                launch.count(start).count(end - start).run().unwrap();
+                card.synchronize().unwrap();
+                last += before.elapsed().as_secs_f64();
+            }
+            lap(1);
+            seconds[3] = last;
+            card.launch("take_sides").items(stride).buffer(&matrix).count(stride).count(size).count(sides).buffer(&y).run().unwrap();
+            for at in (0..stride).step_by(64).rev() {
+                let launch = card.launch("back_block").grid(at.div_ceil(256).max(1), 1).buffer(&matrix).count(stride).count(at);
+                launch.buffer(&inverses).count(sides).buffer(&y).buffer(&out).run().unwrap();
+            }
+            card.synchronize().unwrap();
+            seconds[2] = phase.elapsed().as_secs_f64();
+        }
+        assert_eq!(failed.read(1).unwrap(), [0], "{size}");
+        let found = out.read(sides * stride).unwrap();
+        let mut worst = 0.0f64;
+        for side in 0..sides {
+            let solution = &found[side * stride..][..size];
+            let most = solution.iter().fold(1.0f64, |m, v| m.max(v.abs()));
+            for i in (0..size).step_by(size.div_ceil(40)) {
+                let mut sum = 1e-6 * solution[i];
+                for j in 0..size {
+                    let distance: f64 = (0..d).map(|k| (x[i * d + k] - x[j * d + k]).powi(2)).sum();
+                    sum += (-gamma * distance).exp() * solution[j];
+                }
+                worst = worst.max((sum - right[side][i]).abs() / most);
+            }
+        }
+        println!(
+            "system of {size:5}: matrix {:.2} ms, factor {:.2} ms ({:.1} TFLOP/s; large tiles {:.2} ms), back {:.2} ms, residual {worst:.1e}",
+            seconds[0] * 1e3,
+            seconds[1] * 1e3,
+            (size as f64).powi(3) / 3e12 / seconds[1],
+            seconds[3] * 1e3,
+            seconds[2] * 1e3
+        );
+        assert!(worst < 1e-9, "{size}: {worst:e}");
+    }
+}
+
 /// A set's own problem: feasible, and solved to the violation asked for.
 #[test]
 fn sets_are_solved() {
     let Some(card) = card() else { return };
     for (q, threads, kernel) in [(900usize, 256usize, "local_one_256"), (2048, 512, "local_one_512"), (4096, 1024, "local_one_1024")] {
         let (stride, d, mut numbers) = (4 * threads, 5, Numbers(q as u64));
-        if stride * 28 > card.shared_bytes() {
-            println!("skipped: sets of {q} need {} bytes of shared memory", stride * 28);
+        if stride * 24 > card.shared_bytes() {
+            println!("skipped: sets of {q} need {} bytes of shared memory", stride * 24);
             continue;
         }
         let x = numbers.table(q * d);
@@ -231,7 +386,7 @@ fn sets_are_solved() {
         let (lower_there, upper_there) = (card.upload(&lower).unwrap(), card.upload(&upper).unwrap());
         let out = card.allocate::<f64>(q + 2).unwrap();
         let run = || {
-            let launch = card.launch(kernel).threads(threads).shared(stride * 28).buffer(&there).count(q).count(stride);
+            let launch = card.launch(kernel).threads(threads).shared(stride * 24).buffer(&there).count(q).count(stride);
             let launch = launch.buffer(&linear_there).buffer(&zero).buffer(&lower_there).buffer(&upper_there).null();
             launch.number(0.0).number(1e-2).long(200_000).buffer(&out).part(&out, q).run().unwrap();
             out.read(q + 2).unwrap()

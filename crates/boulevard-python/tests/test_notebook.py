@@ -82,7 +82,9 @@ def test_pictures_are_drawn_from_their_description(cls, two):
         svg = drawn.find(f"{SVG}svg")
         texts = [text.text for text in svg.iter(f"{SVG}text")]
         assert svg.find(f"{SVG}title").text == one["title"] and drawn.find("figcaption").text == one["sentence"]
-        assert any(text.startswith(one["x"]["label"][:20]) for text in texts) and any(text.startswith(one["y"]["label"][:20]) for text in texts)
+        assert any(text.startswith(one["x"]["label"][:20]) for text in texts) and any(
+            text.startswith(one["y"]["label"][:20]) for text in texts
+        )
         width, height = float(svg.get("width")), float(svg.get("height"))
         for circle in svg.iter(f"{SVG}circle"):
             assert 0 <= float(circle.get("cx")) <= width and 0 <= float(circle.get("cy")) <= height
@@ -112,7 +114,12 @@ def test_a_picture_of_every_mark_can_be_drawn():
     assert [text.text for text in tree.iter(f"{SVG}text")][:3] == ["1", "10", "100"]
     cells = {"x": ["a", "b"], "y": ["c", "c"], "value": [1, -2]}
     names = {"label": "n", "scale": "ordinal"}
-    mapped = {**picture, "x": {**names, "categories": ["a", "b"]}, "y": {**names, "categories": ["c"]}, "layers": [{**layer, "mark": "cells", "columns": cells}]}
+    mapped = {
+        **picture,
+        "x": {**names, "categories": ["a", "b"]},
+        "y": {**names, "categories": ["c"]},
+        "layers": [{**layer, "mark": "cells", "columns": cells}],
+    }
     assert len(list(ElementTree.fromstring(boulevard._pictures.figure(mapped)).iter(f"{SVG}rect"))) == 2
     flat = {**picture, "x": axis, "y": axis, "layers": [{**layer, "mark": "points", "columns": {"x": [2], "y": [3]}}]}
     assert "NaN" not in boulevard._pictures.figure(flat)

@@ -226,17 +226,25 @@ impl<'a> Context<'a> {
         Meter { context: self, stage, done: 0 }
     }
 
-    /// The same with what is left of the memory beside so many bytes that stay while the work is done; refused where nothing is left.
-    pub fn beside(&self, bytes: usize, what: &'static str) -> Result<Self> {
-        match self.memory {
-            Some(allowed) if bytes >= allowed => Err(Error::Memory { what, needed: bytes, allowed }),
-            memory => Ok(Self { memory: memory.map(|allowed| allowed - bytes), ..*self }),
+    /// Work with what is left of the memory beside so many bytes that stay while it is done. Refusals name the whole.
+    pub fn beside<T>(&self, bytes: usize, what: &'static str, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let Some(allowed) = self.memory else { return work(self) };
+        if bytes >= allowed {
+            return Err(Error::Memory { what, needed: bytes, allowed });
         }
+        work(&Self { memory: Some(allowed - bytes), ..*self }).map_err(|error| match error {
+            Error::Memory { what, needed, .. } => Error::Memory { what, needed: needed.saturating_add(bytes), allowed },
+            other => other,
+        })
     }
 
-    /// The same with a share of the memory, for one of several things that are in it at a time.
-    pub fn with_share(&self, share: f64) -> Self {
-        Self { memory: self.memory.map(|bytes| (bytes as f64 * share) as usize), ..*self }
+    /// Work with a share of the memory, where several things are in it at a time. Refusals name the whole.
+    pub fn in_share<T>(&self, share: f64, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let Some(allowed) = self.memory else { return work(self) };
+        work(&Self { memory: Some((allowed as f64 * share) as usize), ..*self }).map_err(|error| match error {
+            Error::Memory { what, needed, .. } => Error::Memory { what, needed: (needed as f64 / share).ceil() as usize, allowed },
+            other => other,
+        })
     }
 
     /// The same without anybody who could stop it: for the last pass, which makes a result of what there is.

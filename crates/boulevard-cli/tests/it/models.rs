@@ -157,6 +157,13 @@ fn json_is_json() {
     ] {
         let value: serde_json::Value = serde_json::from_str(&place.ok(words)).unwrap_or_else(|error| panic!("{words}: {error}"));
         assert!(value.is_object(), "{words}");
+        // The pictures of reports are described here too.
+        let pictures = if words.starts_with("demo") { &value["stops"][0]["pictures"] } else { &value["pictures"] };
+        if !words.starts_with("check") && !words.starts_with("predict") {
+            let first = &pictures[0];
+            assert!(first["sentence"].as_str().is_some_and(|text| text.ends_with('.')), "{words}: {first}");
+            assert!(first["x"]["label"].is_string() && first["layers"][0]["columns"].is_object(), "{words}: {first}");
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 // What browser tests share: a browser, a server, and questions to a page.
 
 import { chromium } from "playwright-core";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 
 export const program = process.env.BOULEVARD;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -52,12 +53,26 @@ export function tables() {
   };
 }
 
+/** A table that takes a while to learn from. */
+export function large(rows) {
+  const lines = ["a,b,c,d,kind"];
+  for (let i = 0; i < rows; i++) {
+    const value = (k) => (((i * (k * 2654435761)) >>> 0) % 1000) / 500 - 1;
+    const [a, b, c, d] = [value(1), value(3), value(7), value(13)];
+    lines.push([a, b, c, d, a * b + c * d + 0.4 * value(17) > 0 ? 1 : 0].join(","));
+  }
+  return lines.join("\n") + "\n";
+}
+
 /** Servers that were started. */
 export const started = [];
 
 /** Starts the server and waits for its address. */
 export function explore(words, folder) {
-  const child = spawn(program, ["explore", "--no-open", ...words], { cwd: folder });
+  // A folder for temporary files of its own: what stays behind is seen.
+  const TMPDIR = join(folder, "temporary");
+  mkdirSync(TMPDIR, { recursive: true });
+  const child = spawn(program, ["explore", "--no-open", ...words], { cwd: folder, env: { ...process.env, TMPDIR } });
   started.push(child);
   let text = "";
   let errors = "";

@@ -52,9 +52,9 @@ test("axes take in all layers; percent starts at zero", () => {
   assert.deepEqual(logTicks([0.001, 1000], 7), [0.001, 0.01, 0.1, 1, 10, 100, 1000]);
   assert.deepEqual(logTicks([1e-9, 1], 3).length, 4);
   assert.ok(logTicks([2, 9], 5).includes(5));
-  const high = { ...picture, layers: [{ mark: "line", name: "", role: "neutral", columns: { x: [0, 1, 2], y: [21, 25, 24] } }] } as Picture;
-  assert.ok(ends(high, "y")[0] > 20, "what lies high is looked at closely");
-  const rounds = { ...high, x: { label: "rounds", scale: "linear" } } as Picture;
+  const lofty = { ...picture, layers: [{ mark: "line", name: "", role: "neutral", columns: { x: [0, 1, 2], y: [21, 25, 24] } }] } as Picture;
+  assert.ok(ends(lofty, "y")[0] > 20, "what lies high is looked at closely");
+  const rounds = { ...lofty, x: { label: "rounds", scale: "linear" } } as Picture;
   assert.deepEqual(ticksOf(rounds, "x", [-0.06, 2.06], 7), [0, 1, 2]);
   assert.equal(ticksOf({ ...rounds, layers: [{ ...rounds.layers[0]!, columns: { x: [0.5], y: [1] } }] }, "x", [0, 1], 7), 7);
 });

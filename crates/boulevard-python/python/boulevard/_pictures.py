@@ -16,7 +16,14 @@ _TOP, _RIGHT, _BOTTOM, _LEFT = 22, 14, 40, 52
 _ROW, _CELL = 17, 24
 _LETTER = 6.1
 #: Hues of Okabe and Ito, between light and dark, so that both kinds of notebook can show them.
-_HUES = {"training": "#d9660a", "holdout": "#2f86c6", "estimate": "#0f9d76", "chosen": "#c0529a", "baseline": "#868e98", "neutral": "#2f86c6"}
+_HUES = {
+    "training": "#d9660a",
+    "holdout": "#2f86c6",
+    "estimate": "#0f9d76",
+    "chosen": "#c0529a",
+    "baseline": "#868e98",
+    "neutral": "#2f86c6",
+}
 _CLASSES = ("#d9660a", "#2f86c6", "#0f9d76", "#c0529a", "#b08a1d", "#4ba6db", "#8d7d2a", "#7c7c7c")
 _DASHES = {"holdout": "7 3", "estimate": "2 3", "baseline": "4 4", "chosen": "1 3"}
 _CLASS_DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "1 4", "12 3", "6 2 2 2")
@@ -66,7 +73,8 @@ class _Axis:
         self.label = described["label"] + (f" ({described['unit']})" if described.get("unit") else "")
         self.unit, self.log = described.get("unit", ""), described["scale"] == "log"
         self.names: list[str] = described.get("categories", [])[:most] if described["scale"] == "ordinal" else []
-        self.low, self.high = described.get("domain") or self._ends(layers, which)
+        ends: tuple[float, float] = described.get("domain") or self._ends(layers, which)
+        self.low, self.high = ends
         self.start = self.end = 0.0
 
     def _ends(self, layers: Sequence[Mapping[str, Any]], which: str) -> tuple[float, float]:
@@ -109,8 +117,7 @@ class _Axis:
     def ticks(self, most: int) -> list[float]:
         if self.log:
             first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
-            step = max(1, math.ceil((last - first + 1) / most))
-            powers = [10.0**power for power in range(first, last + 1, step)]
+            powers = [10.0**power for power in range(first, last + 1, max(1, math.ceil((last - first + 1) / most)))]
             return powers if len(powers) > 1 else [self.low, self.high]
         rough = (self.high - self.low) / most
         size = 10.0 ** math.floor(math.log10(rough))
@@ -135,10 +142,10 @@ def _svg(picture: Mapping[str, Any], most: int) -> str:
     y.start, y.end = (_TOP, height - bottom) if y.names else (height - bottom, _TOP)
     body = _axes(x, y, height, left, upright, letters)
     body += "".join(_layer(layer, x, y) for layer in layers)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'font-size="10" font-family="system-ui,sans-serif" fill="currentColor"><title>{escape(picture["title"])}</title>{body}</svg>'
-    )
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    look = 'font-size="10" font-family="system-ui,sans-serif" fill="currentColor"'
+    title = f"<title>{escape(picture['title'])}</title>"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {look}>{title}{body}</svg>'
 
 
 def _axes(x: _Axis, y: _Axis, height: float, left: float, upright: bool, letters: int) -> str:
@@ -190,8 +197,8 @@ def _layer(layer: Mapping[str, Any], x: _Axis, y: _Axis) -> str:
     places = [(place, a, b) for place, (a, b) in enumerate(zip(across, up, strict=True)) if a is not None and b is not None]
     if mark in ("line", "step"):
         jump = "H{0:.1f}V{1:.1f}" if mark == "step" else "L{0:.1f} {1:.1f}"
-        way = "".join((f"M{a:.1f} {b:.1f}" if not place else jump.format(a, b)) for place, (_, a, b) in enumerate(places))
-        line = f'<path d="{way}" stroke="{hue}" stroke-width="1.8" fill="none"{_dash(layer["role"])}/>' if way else ""
+        steps = "".join((f"M{a:.1f} {b:.1f}" if not place else jump.format(a, b)) for place, (_, a, b) in enumerate(places))
+        line = f'<path d="{steps}" stroke="{hue}" stroke-width="1.8" fill="none"{_dash(layer["role"])}/>' if steps else ""
         return line + (_dots(places, hue, 2.5) if len(places) <= 14 and layer["role"] != "baseline" else "")
     if mark == "points":
         return _dots(places, hue, 5 if layer["role"] == "chosen" else 3)
@@ -204,6 +211,11 @@ def _dots(places: Sequence[tuple[int, float, float]], hue: str, size: float) -> 
     return "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{size}" fill="{hue}"/>' for _, a, b in places)
 
 
+def _box(box: tuple[float, float, float, float], fill: str, opacity: float) -> str:
+    x, y, width, height = box
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}" opacity="{opacity:.2f}"/>'
+
+
 def _bars(places: Sequence[tuple[int, float, float]], x: _Axis, y: _Axis, hue: str) -> str:
     bars = []
     for _, a, b in places:
@@ -213,7 +225,7 @@ def _bars(places: Sequence[tuple[int, float, float]], x: _Axis, y: _Axis, hue: s
         else:
             zero, thick = y.at(0.0) or y.start, 0.72 * (x.band if x.names else 6.0)
             box = (a - thick / 2, min(b, zero), thick, abs(b - zero))
-        bars.append('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}" opacity="0.85"/>'.format(*box, hue))
+        bars.append(_box(box, hue, 0.85))
     return "".join(bars)
 
 
@@ -233,7 +245,7 @@ def _cells(layer: Mapping[str, Any], places: Sequence[tuple[int, float, float]],
         box = (a - x.band / 2 + 0.5, b - y.band / 2 + 0.5, x.band - 1, y.band - 1)
         shade = 0.08 + 0.7 * abs(value) / most
         fill = _CLASSES[0 if value < 0 else 1]
-        cells.append('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}" opacity="{:.2f}"/>'.format(*box, fill, shade))
+        cells.append(_box(box, fill, shade))
         if x.band > 28:
             cells.append(f'<text x="{a:.1f}" y="{b + 3.5:.1f}" text-anchor="middle">{_number(round(value, digits))}</text>')
     return "".join(cells)

@@ -71,7 +71,7 @@ class TuneResult:
         *,
         larger_is_better: bool,
         chosen: Parts,
-        folds: int,
+        n_splits: int,
     ) -> None:
         self.cv_results_ = table
         self.best_params_ = best_params
@@ -81,7 +81,7 @@ class TuneResult:
         self.scoring_ = scoring
         self.larger_is_better_ = larger_is_better
         self.chosen_ = chosen
-        self.n_splits_ = folds
+        self.n_splits_ = n_splits
 
     def __repr__(self) -> str:
         given = ", ".join(
@@ -205,7 +205,8 @@ def tune(
         fitted.fit(X, y) if sample_weight is None else fitted.fit(X, y, sample_weight=sample_weight)
     larger = parts[0][1]["larger_is_better"] or turned
     measure = scoring if turned and scoring is not None else parts[0][1]["score"]
-    return TuneResult(table, dict(table["params"][best]), best, fitted, measure, larger_is_better=larger, chosen=chosen, folds=int(cv))
+    splits = table["test_scores"].shape[1]
+    return TuneResult(table, dict(table["params"][best]), best, fitted, measure, larger_is_better=larger, chosen=chosen, n_splits=splits)
 
 
 def _is_list(values: Any) -> bool:
@@ -256,7 +257,7 @@ def _values(axes: Parts, grid: Parts, work: SVC | SVR) -> Parts:
         given = axes.get(name)
         if isinstance(given, str) and given != "auto":
             raise ValueError(f"{name} must be a list of numbers or 'auto', got {given!r}")
-        if _is_list(given):
+        if given is not None and _is_list(given):
             values[name.lower()] = [float(value) for value in given]
         elif (given == "auto" or free) and (name != "epsilon" or has_epsilon):
             values[name.lower()] = None

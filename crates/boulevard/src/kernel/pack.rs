@@ -244,6 +244,34 @@ impl<T: Real> PackedRows<T> {
     }
 }
 
+impl<T: Real> PackedRows<T> {
+    /// [`KernelRows::weigh`] where one sample is judged: the roles are changed, so that not one of every panel's values is used but all. Values
+    /// and sums have the same bits.
+    fn weigh_one(&self, rows: &[usize], weights: &[f64], outputs: usize, sums: &mut [f64]) {
+        let (lanes, dimensions) = (self.isa.lanes::<T>(), self.queries.dimensions);
+        let panels = rows.len().div_ceil(lanes);
+        let (mut values, mut starts) = (vec![T::default(); panels * dimensions * lanes], vec![T::default(); panels * lanes]);
+        starts.iter_mut().zip(rows).for_each(|(start, &row)| *start = self.queries.starts[row]);
+        for (panel, rows) in values.chunks_exact_mut((dimensions * lanes).max(1)).zip(rows.chunks(lanes)) {
+            for (c, &row) in rows.iter().enumerate() {
+                panel.chunks_exact_mut(lanes).zip(self.queries.row(row)).for_each(|(to, &value)| to[c] = value);
+            }
+        }
+        // The sample is the first lane of the only panel.
+        let mut query = vec![T::default(); TILE_ROWS * dimensions];
+        let sample = self.columns.values.chunks_exact(self.columns.lanes).map(|lane| lane[0]);
+        query.chunks_exact_mut(TILE_ROWS).zip(sample).for_each(|(to, value)| to[0] = value);
+        let mut query_starts = [T::default(); TILE_ROWS];
+        query_starts[0] = self.columns.starts[0];
+        let query = Queries { values: &query, starts: &query_starts };
+        let width = self.columns.starts.len();
+        let mut found: Vec<f64> = sums.chunks(width).map(|sum| sum[0]).collect();
+        let panels = Panels { values: &values, starts: &starts, dimensions };
+        tile::weigh_one(self.isa, &self.formula, query, weights, outputs, panels, &mut found);
+        sums.chunks_mut(width).zip(found).for_each(|(sum, value)| sum[0] = value);
+    }
+}
+
 /// A bound on the error of a value, from the rounding of data, sum and finish.
 fn accuracy<T: Real>(recipe: &Recipe<T>, table: &PackedTable<T>) -> f64 {
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
@@ -289,6 +317,9 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
     }
 
     fn weigh(&self, rows: &[usize], weights: &[f64], outputs: usize, columns: Range<usize>, sums: &mut [f64]) {
+        if self.len == 1 && columns == (0..1) {
+            return self.weigh_one(rows, weights, outputs, sums);
+        }
         // Groups are cut small enough that their interleaved rows stay in the second-level cache.
         const GROUPS: usize = 252;
         let panels = self.columns.range(columns);

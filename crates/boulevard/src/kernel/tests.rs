@@ -89,6 +89,35 @@ fn every_path_agrees_with_the_formula() {
 }
 
 #[test]
+fn a_sample_that_is_judged_alone_has_the_bits_that_it_has_in_company() {
+    // More rows than are summed at a time.
+    let (a, b) = (table(600, 5, 1), table(70, 5, 2));
+    fn check<T: Real>(kernel: &Kernel, a: &Matrix<'_>, b: &Matrix<'_>, isa: Isa) {
+        let context = Context { isa, ..Context::single() };
+        let order: Vec<usize> = (0..a.rows()).rev().collect();
+        let weights: Vec<f64> = (0..3 * a.rows()).map(|i| (i as f64).sin()).collect();
+        let sums = |b: &Matrix<'_>| {
+            let block = cross::<T>(kernel, a, &[], b, &context).unwrap();
+            let stride = block.columns().next_multiple_of(isa.lanes::<T>());
+            let mut sums = vec![0.25; 3 * stride];
+            block.weigh(&order, &weights, 3, 0..block.columns(), &mut sums);
+            (0..3).map(|o| sums[o * stride..o * stride + block.columns()].to_vec()).collect::<Vec<_>>()
+        };
+        let together = sums(b);
+        for c in [0, 1, 33, 69] {
+            let alone = sums(&b.select(&[c]));
+            assert!((0..3).all(|o| alone[o][0] == together[o][c]), "{kernel:?} {isa:?} column {c}");
+        }
+    }
+    for kernel in kernels() {
+        for isa in Isa::available() {
+            check::<f32>(&kernel, &a, &b, isa);
+            check::<f64>(&kernel, &a, &b, isa);
+        }
+    }
+}
+
+#[test]
 fn sparse_rows_agree_with_the_formula() {
     let wide = |rows: usize, seed| {
         let mut random = Random::new(seed, 0);

@@ -349,6 +349,54 @@ pub fn weigh<T: Real>(
     T::dispatch(isa, Weigh { formula, queries, weights, outputs, panels, sums });
 }
 
+/// [`weigh`] with one column, the bits of which it gives: the rows are the panels here and the column is the query, so that a panel's values
+/// are of as many rows instead of one. `weights[o * rows + r]` is of output `o` and row `r`; panels are padded.
+pub fn weigh_one<T: Real>(
+    isa: Isa,
+    formula: &Formula<T>,
+    query: Queries<'_, T>,
+    weights: &[f64],
+    outputs: usize,
+    panels: Panels<'_, T>,
+    sums: &mut [f64],
+) {
+    struct WeighOne<'a, T> {
+        formula: &'a Formula<T>,
+        query: Queries<'a, T>,
+        weights: &'a [f64],
+        outputs: usize,
+        panels: Panels<'a, T>,
+        sums: &'a mut [f64],
+    }
+    impl<T: Real> Job<T> for WeighOne<'_, T> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<T>>(self, simd: S) {
+            let Self { formula, query, weights, outputs, panels, sums } = self;
+            let (size, rows) = (panels.dimensions * S::LANES, weights.len() / outputs.max(1));
+            let mut values = vec![T::default(); panels.starts.len()];
+            for (p, starts) in panels.starts.chunks_exact(S::LANES).enumerate() {
+                let panel = &panels.values[p * size..(p + 1) * size];
+                let [value, ..] = tile(simd, formula, query.values, query.starts, panel, starts);
+                simd.store(value, &mut values[p * S::LANES..]);
+            }
+            let mut lanes = vec![T::default(); S::LANES];
+            for (sum, weights) in sums.iter_mut().zip(weights.chunks_exact(rows.max(1))) {
+                // Sums of as many rows at a time as `weigh` makes, with its operations.
+                for (weights, values) in weights.chunks(GROUPS_PER_SUM * TILE_ROWS).zip(values.chunks(GROUPS_PER_SUM * TILE_ROWS)) {
+                    let mut partial = simd.splat(T::default());
+                    for (&weight, &value) in weights.iter().zip(values) {
+                        partial = simd.fma(simd.splat(T::from_f64(weight)), simd.splat(value), partial);
+                    }
+                    simd.store(partial, &mut lanes);
+                    *sum += lanes[0].to_f64();
+                }
+            }
+        }
+    }
+    T::dispatch(isa, WeighOne { formula, query, weights, outputs, panels, sums });
+}
+
 /// Finishes plain sums in place.
 pub fn apply<T: Real>(isa: Isa, finish: &Finish<T>, sums: &mut [T]) {
     struct Apply<'a, T> {

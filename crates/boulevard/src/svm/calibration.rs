@@ -240,7 +240,8 @@ pub(crate) fn held_out_values<L: Learner>(
             return Err(Error::Stopped { reason });
         }
         let train = learner.training_part(data, &fold.train, context)?;
-        let model = match learner.fit_in(&train, &context.beside(train.x.bytes(), "the rows that probabilities are fitted on")?) {
+        let fit = context.beside(train.x.bytes(), "the rows that probabilities are fitted on", |context| learner.fit_in(&train, context));
+        let model = match fit {
             Ok(model) => model,
             Err(error @ Error::Stopped { .. }) => return Err(error),
             Err(_) => continue,

@@ -11,7 +11,7 @@ use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
 use crate::simd::Real;
-use crate::solver::SMALL;
+use crate::solver::{CARD_ROUNDING, Job, SMALL, card_sums};
 use crate::words::share;
 
 /// Samples judged at once; bounds the work space. Callers that judge a table in parts keep to it: then the parts are those of one call.
@@ -95,6 +95,11 @@ impl KernelMachine {
 
     /// All outputs for all rows of `x`, row-major.
     pub fn evaluate(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        if self.len() > SMALL
+            && let Some(values) = self.on_card(x, context)?
+        {
+            return Ok(values);
+        }
         let mut values = Vec::with_capacity(x.rows() * self.outputs());
         for first in (0..x.rows()).step_by(ROWS_AT_ONCE) {
             let all = first == 0 && x.rows() <= ROWS_AT_ONCE;
@@ -105,16 +110,54 @@ impl KernelMachine {
         Ok(values)
     }
 
+    /// The same on a graphics card, where there is one and it is worth it.
+    fn on_card(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
+        let (n, all, outputs) = (x.rows(), self.len(), self.outputs());
+        let rows = self.coefficients.len() / all.max(1);
+        let exactly = CARD_ROUNDING * self.size() > SINGLE_SHARE * self.tolerance;
+        let counts = match &self.layout {
+            Layout::Full => vec![all],
+            Layout::Pairs(counts) => counts.clone(),
+        };
+        let (mut first, mut parts) = (0, Vec::new());
+        for &count in &counts {
+            let of_part = |row: usize| self.coefficients[row * all + first..][..count].iter().copied();
+            parts.push((first, count, (0..rows).flat_map(of_part).collect::<Vec<f64>>()));
+            first += count;
+        }
+        let jobs: Vec<Job<'_>> =
+            parts.iter().map(|(first, count, weights)| Job { first: *first, count: *count, outputs: rows, weights }).collect();
+        let Some(sums) = card_sums(&self.kernel, &self.vectors, x, &jobs, exactly, context)? else { return Ok(None) };
+        let mut values: Vec<f64> = self.intercepts.iter().copied().cycle().take(n * outputs).collect();
+        for (class, sums) in sums.iter().enumerate() {
+            for (row, sums) in sums.chunks_exact(n.max(1)).enumerate() {
+                let output = match self.layout {
+                    Layout::Full => row,
+                    Layout::Pairs(_) => {
+                        let other = if row < class { row } else { row + 1 };
+                        pair_index(class.min(other), class.max(other), counts.len())
+                    }
+                };
+                values.iter_mut().skip(output).step_by(outputs).zip(sums).for_each(|(value, sum)| *value += sum);
+            }
+        }
+        Ok(Some(values))
+    }
+
+    /// The largest of the outputs' coefficients as vectors.
+    fn size(&self) -> f64 {
+        let of_output = |row: &[f64]| row.iter().map(|c| c * c).sum::<f64>().sqrt();
+        self.coefficients.chunks_exact(self.len().max(1)).map(of_output).fold(0.0, f64::max)
+    }
+
     fn evaluate_chunk(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
         // Cheap, and their solver was exact.
         if self.len() <= SMALL {
             return Ok(self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context));
         }
         let single = kernel::cross::<f32>(&self.kernel, &self.vectors, &self.support, x, context)?;
-        let outputs = self.coefficients.len() / self.len().max(1);
-        let size = (0..outputs).map(|o| self.coefficients[o * self.len()..(o + 1) * self.len()].iter().map(|c| c * c).sum::<f64>().sqrt());
         // Roundings of many terms add up like a random walk.
-        let error = (single.accuracy() + f32::ROUNDING) * size.fold(0.0, f64::max);
+        let error = (single.accuracy() + f32::ROUNDING) * self.size();
         if error <= SINGLE_SHARE * self.tolerance {
             Ok(self.sum(&*single, x.rows(), context))
         } else {

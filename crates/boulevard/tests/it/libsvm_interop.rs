@@ -8,7 +8,7 @@ use boulevard::kernel::Kernel;
 use boulevard::observe::Context;
 use boulevard::persist::AnyModel;
 use boulevard::persist::libsvm_text::{self, ReadOptions, WriteOptions, vote};
-use boulevard::svm::{Classifier, Learner, Model, OneClass, Penalty, SolverSettings, Svc, SvcModel, Svr, Tube, couple};
+use boulevard::svm::{CalibrationMethod, Classifier, Learner, Model, OneClass, Penalty, SolverSettings, Svc, SvcModel, Svr, Tube, couple};
 
 fn installed() -> bool {
     // Without arguments it prints its usage and fails; all that counts is that it starts.
@@ -121,7 +121,9 @@ fn libsvm_predicts_with_our_models() {
         data.write(&data_file).unwrap();
         for kernel in kernels() {
             for (penalty, calibrate) in [(Penalty::C(2.0), true), (Penalty::Nu(0.2), false)] {
-                let model = Svc { kernel: kernel.clone(), penalty, calibrate, solver: settings(), ..Svc::default() }.fit(&data).unwrap();
+                let calibration = CalibrationMethod::Sigmoid;
+                let learner = Svc { kernel: kernel.clone(), penalty, calibrate, calibration, solver: settings(), ..Svc::default() };
+                let model = learner.fit(&data).unwrap();
                 libsvm_text::write(&model.clone().into(), &model_file, &none).unwrap();
                 compare_classifier(&model, &data.x, folder.path(), &format!("{count} classes, {kernel:?}, {penalty:?}"));
             }

@@ -37,7 +37,13 @@ def to_json(model: Any) -> str:
         }
         for one in form.decisions
     ]
-    whole = {"model": form.kind, "columns": form.columns, "meaning": form.meaning, "classes": form.classes, "decisions": decisions}
+    whole: dict[str, Any] = {
+        "model": form.kind,
+        "columns": form.columns,
+        "meaning": form.meaning,
+        "classes": form.classes,
+        "decisions": decisions,
+    }
     if form.fill is not None:
         whole["missing"] = dict(zip(form.columns, form.fill, strict=True))
     return json.dumps(whole, indent=1)
@@ -129,7 +135,8 @@ def _python_answer(form: Plain) -> list[str]:
 def to_sql(model: Any, table: str = "data", keep: Sequence[str] = ()) -> str:
     """A fitted linear or rule model as one SQL query.
 
-    The query is plain SQL (``SELECT``, ``CASE``, arithmetic; no functions but ``ABS`` and ``COALESCE``), which SQLite, PostgreSQL, DuckDB and others run.
+    The query is plain SQL (``SELECT``, ``CASE``, arithmetic; no functions but ``ABS`` and ``COALESCE``), which SQLite, PostgreSQL, DuckDB
+    and others run.
 
     Parameters
     ----------

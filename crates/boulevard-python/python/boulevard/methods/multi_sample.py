@@ -306,6 +306,10 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
 
     def _decide(self, X: Any, groups: Any) -> Floats:
         """Decisions about sets; a few rows that are sets of their own need no sets to be made, which takes longer than the decision."""
+        if groups is None and type(X) is list and len(X) <= _FEW:
+            self._need_model()
+            ready = self._ready(X)
+            X = X if ready is None else ready
         if groups is None and type(X) is np.ndarray and X.ndim == 2 and len(X) <= _FEW:
             return self._judge("decisions", X)
         return self._judge_sets("decisions", X, groups)[0]

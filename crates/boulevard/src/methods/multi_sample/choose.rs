@@ -122,24 +122,28 @@ impl MultiSample {
         let whole = self.training(data)?;
         let rows = self.trial_rows(data, &whole);
         let part = self.training_part(data, &rows, context)?;
-        let context = &context.beside(part.x.bytes(), "the rows of trials")?;
-        let training = self.training(&part)?;
-        let (k, folds) = (self.n_samples_per_decision, FOLDS.min(fewest(&part, &training)));
+        context.beside(part.x.bytes(), "the rows of trials", |context| self.choose_on(&part, whole.rows.len(), context))
+    }
+
+    /// The trials on some of the rows, of which there are `whole`.
+    fn choose_on(&self, part: &Dataset<'_>, whole: usize, context: &Context<'_>) -> Result<Option<SetChoice>> {
+        let training = self.training(part)?;
+        let (k, folds) = (self.n_samples_per_decision, FOLDS.min(fewest(part, &training)));
         if k < 2 || folds < 2 {
             return Ok(None);
         }
         let learner = Self { method: Method::Consensus, calibrate: false, ..self.clone() };
-        let tuples = learner.judged_tuples(&part, learner.fold_tuples_in(&part, folds, self.seed, context)?);
-        let mut trials = learner.try_singles(&part, &training, &tuples, folds, context)?;
+        let tuples = learner.judged_tuples(part, learner.fold_tuples_in(part, folds, self.seed, context)?);
+        let mut trials = learner.try_singles(part, &training, &tuples, folds, context)?;
         let (consensus, vote) = (best(&trials, Method::Consensus), best(&trials, Method::Vote));
         let (Some(consensus), Some(vote)) = (consensus, vote) else { return Ok(None) };
         let left_out = match () {
             () if k > MOST_SAMPLES => Some(format!("sets of more than {MOST_SAMPLES} samples")),
-            () if whole.rows.len() > MOST_DIRECT => Some(format!("more than {MOST_DIRECT} rows")),
+            () if whole > MOST_DIRECT => Some(format!("more than {MOST_DIRECT} rows")),
             () => None,
         };
         if left_out.is_none() {
-            trials.extend(Self { method: Method::Direct, ..learner }.try_direct(&part, &tuples, context)?);
+            trials.extend(Self { method: Method::Direct, ..learner }.try_direct(part, &tuples, context)?);
         }
         let direct = best(&trials, Method::Direct);
         // Consensus judges sets of any size and streams: others must be better, not as good.

@@ -282,10 +282,13 @@ impl MultiSample {
     }
 
     fn fit_with(&self, data: &Dataset<'_>, given: Option<Tuples>, context: &Context<'_>) -> Result<MultiSampleModel> {
-        let start = Instant::now();
         self.validate()?;
         // Beside a machine under way there are the rows of its trial, the machine of single samples and the tuples.
-        let context = &context.with_share(0.35);
+        context.in_share(0.35, |context| self.fit_valid(data, given, context))
+    }
+
+    fn fit_valid(&self, data: &Dataset<'_>, given: Option<Tuples>, context: &Context<'_>) -> Result<MultiSampleModel> {
+        let start = Instant::now();
         let training = self.training(data)?;
         let plan = self.plan(data, given.is_some(), context)?;
         let (single, separation) = plan.single.fit_single(data, &training, context)?;

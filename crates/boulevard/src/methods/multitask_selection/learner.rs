@@ -186,8 +186,20 @@ impl MultiTaskSelection {
         let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select, context)?) } else { None };
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks, context)).transpose()?;
         let copied = scaled.iter().filter(|_| self.select == Select::Features).flat_map(|tasks| &tasks.tables).map(Matrix::bytes).sum();
-        let context = &context.beside(copied, "the standardized table")?;
-        let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
+        context.beside(copied, "the standardized table", |context| {
+            self.fit_standardized(tasks, scaling.as_ref(), scaled.as_ref(), start, context)
+        })
+    }
+
+    fn fit_standardized(
+        &self,
+        raw: &TaskSet<'_>,
+        scaling: Option<&Scaling>,
+        scaled: Option<&TaskSet<'_>>,
+        start: Instant,
+        context: &Context<'_>,
+    ) -> Result<MultiTaskSelectionModel> {
+        let tasks = scaled.unwrap_or(raw);
         let (mut choice, stop) = self.settle(raw, tasks, context)?;
         // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.
         let small = tasks.rows().saturating_mul(tasks.features()).saturating_mul(tasks.targets.len()) < SMALL;

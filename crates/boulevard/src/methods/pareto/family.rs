@@ -19,6 +19,9 @@ use crate::parallel;
 use crate::solver::TableKernel;
 use crate::svm::{argmax, content_key};
 
+/// The points of one class's front, each with what it says about the held-out rows.
+type OfClass = (usize, Vec<(Facts, Vec<f64>)>);
+
 /// The coarse front of one width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WidthFront {
@@ -206,7 +209,7 @@ impl ParetoSvc {
         let table = TableKernel::new(kernel, &data.x, context);
         let mut surveyed = Surveyed { fronts: Vec::new(), iterations: 0, stop: StopReason::Converged };
         // Per split and machine: facts and decisions about the rows held out, by rising sum.
-        let mut judged: Vec<Vec<(usize, Vec<(Facts, Vec<f64>)>)>> = vec![Vec::new(); splits.len()];
+        let mut judged: Vec<Vec<OfClass>> = vec![Vec::new(); splits.len()];
         for class in if count == 2 { 1..2 } else { 0..count } {
             let signs = signs(codes, class);
             let source = SignedKernel::new(&table, &signs, self.cache_bytes(n), context);
@@ -251,7 +254,7 @@ pub(super) fn width(kernel: &Kernel) -> f64 {
 }
 
 /// The common table of several machines at the same positions. A machine whose front ends early stays at its end.
-fn joint(machines: &[(usize, Vec<(Facts, Vec<f64>)>)], held: Judged<'_>, classes: usize) -> Vec<FrontPoint> {
+fn joint(machines: &[OfClass], held: Judged<'_>, classes: usize) -> Vec<FrontPoint> {
     let positions = machines.iter().map(|(_, slots)| slots.len()).max().unwrap_or(0);
     let at = |machine: &(usize, Vec<(Facts, Vec<f64>)>), position: usize| (position + machine.1.len()).saturating_sub(positions);
     (0..positions)

@@ -560,7 +560,12 @@ impl Learner for ParetoSvc {
         self.validate()?;
         self.check_data(data)?;
         // The solver's rows, the factor of the free samples and the table's copies are in memory at the same time.
-        let context = &context.with_share(0.6);
+        context.in_share(0.6, |context| self.fit_checked(data, start, context))
+    }
+}
+
+impl ParetoSvc {
+    fn fit_checked(&self, data: &Dataset<'_>, start: Instant, context: &Context<'_>) -> Result<ParetoModel> {
         let classes: &Categories = data.expect_classes()?;
         let mut kernels = self.kernels(data)?;
         let survey = if kernels.len() > 1 { Some(self.survey_in(data, &kernels, context)?) } else { None };

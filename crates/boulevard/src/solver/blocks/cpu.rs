@@ -3,6 +3,9 @@
 //! Memory is the table, a few numbers per row and the set's kernel matrix. Active rows are packed next to each other, so that a pass reads
 //! memory in order whatever is parked.
 
+#[cfg(test)]
+mod systems;
+
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -51,6 +54,14 @@ pub(crate) struct CpuBlocks<'a, T: Real> {
     gram: Vec<T>,
     /// Kernel values in double precision and the seconds they took.
     pace: (f64, f64),
+    /// Whether Newton's systems are solved, the plain way.
+    #[cfg(test)]
+    pub(super) has_newton: bool,
+    #[cfg(test)]
+    remembered: Option<systems::Remembered>,
+    /// Variables of the last system.
+    #[cfg(test)]
+    factored: Vec<u32>,
 }
 
 impl<'a, T: Real> CpuBlocks<'a, T> {
@@ -79,6 +90,12 @@ impl<'a, T: Real> CpuBlocks<'a, T> {
             sums: Vec::new(),
             gram: Vec::new(),
             pace: (0.0, 0.0),
+            #[cfg(test)]
+            has_newton: false,
+            #[cfg(test)]
+            remembered: None,
+            #[cfg(test)]
+            factored: Vec::new(),
         }
     }
 
@@ -308,5 +325,10 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
         let usual = 3.5e-11 * (self.source.dimensions() as f64 + 20.0) * vectors;
         let each = if self.pace.0 > 1e6 { self.pace.1 / self.pace.0 } else { usual };
         values * each
+    }
+
+    #[cfg(test)]
+    fn newton(&mut self) -> Option<&mut dyn super::engine::Newton> {
+        if self.has_newton { Some(self) } else { None }
     }
 }

@@ -194,4 +194,50 @@ pub(crate) trait BlockEngine {
 
     /// Seconds that `values` kernel values take in double precision, about.
     fn seconds_for(&self, values: f64) -> f64;
+
+    /// What Newton's steps need, where the engine has it.
+    fn newton(&mut self) -> Option<&mut dyn Newton> {
+        None
+    }
+}
+
+/// What an engine's work takes, in seconds, about. It must depend on nothing but the machine and the problem: the loop decides by it, and
+/// equal input must lead to equal decisions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// A round, whatever is in it.
+    pub round: f64,
+    /// A pair step of a set.
+    pub step: f64,
+    /// A kernel value in sums, and one in double precision.
+    pub value: f64,
+    pub exact: f64,
+    /// An addition or multiplication of a factor, and what every variable of it takes besides.
+    pub operation: f64,
+    pub variable: f64,
+    /// Variables that a factor may have.
+    pub most: usize,
+}
+
+/// An engine that can solve with the kernel matrix of many variables.
+pub(crate) trait Newton {
+    fn costs(&self) -> Costs;
+
+    /// Solves `(K(ids, ids) + ridge I) x = side` for every side, in double precision; `ridge` counts in units of the diagonal. None where
+    /// the matrix is not positive definite to the digits there are.
+    fn solve(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>>;
+
+    /// Solves the last system again, with the variables at these places of it held: `x` is zero there, and what sides say there does not
+    /// matter. Places are those of the last time and more. None where a new system does better.
+    fn solve_again(&mut self, held: &[usize], sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>>;
+
+    /// `K(rows, ids) steps` in double precision. Nothing moves.
+    fn product(&mut self, rows: &[u32], of: Moved<'_>) -> Outcome<Vec<f64>>;
+
+    /// Active variables and their gradients.
+    fn active(&mut self) -> Outcome<(Vec<u32>, Vec<f64>)>;
+
+    /// Remembers gradients and statuses; the last ones remembered come back. Rows are neither parked nor brought back in between.
+    fn remember(&mut self) -> Outcome<()>;
+    fn restore(&mut self) -> Outcome<()>;
 }

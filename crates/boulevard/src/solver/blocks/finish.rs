@@ -85,6 +85,7 @@ impl Loop<'_> {
                 return Ok(Verdict::Exhausted);
             }
             best = best.min(gap);
+            self.schedule.refreshed();
             self.refreshed = true;
             answer = self.look(&set)?;
         }

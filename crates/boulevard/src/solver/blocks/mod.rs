@@ -19,6 +19,7 @@ mod cpu;
 mod engine;
 mod finish;
 mod local;
+mod newton;
 mod run;
 mod select;
 mod set;
@@ -28,6 +29,9 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "card-times")]
+pub use card::card_times;
+pub(crate) use card::{CARD_ROUNDING, Job, PairTask, card_sums, solve_pairs};
 pub(super) use card::{CardBlocks, Choice, choose as choose_card};
 pub(super) use cpu::CpuBlocks;
 pub(super) use finish::Verdict;

@@ -1,6 +1,7 @@
 //! The loop: sets, their solutions, the gradient after them.
 
 use super::engine::{Answer, BlockEngine, Load, Moved, Narrow, Outcome, Set, Want};
+use super::newton::Schedule;
 use super::set::WorkingSet;
 use crate::observe::Progress;
 use crate::solver::dual::{DualProblem, Equality, Options};
@@ -61,7 +62,8 @@ pub(super) struct Loop<'a> {
     /// Whether the engine's gradient is still that of zero.
     unknown: bool,
     support: usize,
-    free: usize,
+    pub free: usize,
+    pub schedule: Schedule,
     /// Violation below which rows are parked next.
     park_at: f64,
     pub active: usize,
@@ -87,6 +89,8 @@ impl<'a> Loop<'a> {
         let support = b.iter().filter(|&&v| v != 0.0).count();
         let free = (0..b.len()).filter(|&i| inside(problem, i, b[i]) && b[i] != 0.0).count();
         let active = b.len();
+        let (least, most) = problem.linear.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
+        let schedule = Schedule::new(engine.newton().map(|newton| newton.costs()), 0.5 * (most - least));
         Ok(Self {
             problem,
             options,
@@ -99,6 +103,7 @@ impl<'a> Loop<'a> {
             unknown,
             support,
             free,
+            schedule,
             park_at: f64::INFINITY,
             active,
             refreshed: false,
@@ -152,6 +157,7 @@ impl<'a> Loop<'a> {
             if park && !self.refreshed && gap <= REFRESH_AT * self.options.tolerance {
                 self.refreshed = true;
                 if self.refresh()? {
+                    self.schedule.refreshed();
                     answer = self.look(set)?;
                     continue;
                 }
@@ -159,6 +165,10 @@ impl<'a> Loop<'a> {
             if park && self.options.shrinking && gap < self.park_at {
                 self.park_at = 0.5 * gap;
                 self.park(set, &answer)?;
+            }
+            if park && let Some(next) = self.newton(set, &answer)? {
+                answer = next;
+                continue;
             }
             match self.round(set, &answer)? {
                 Some(next) => answer = next,
@@ -204,6 +214,7 @@ impl<'a> Loop<'a> {
         self.place(&moved, &ids, &solution.b);
         let status: Vec<u8> = moved_ids.iter().map(|&id| status(self.problem, id as usize, self.b[id as usize])).collect();
         *self.iterations += solution.steps;
+        self.schedule.round(ids.len(), solution.steps, moved.len(), self.active);
         let mostly_free = self.mostly_free();
         set.size = if mostly_free { self.plan.small_set } else { self.plan.set };
         set.keep(|id| inside(self.problem, id as usize, self.b[id as usize]), mostly_free);
@@ -217,7 +228,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Sets variables of a set, counting support vectors and free ones.
-    fn place(&mut self, moved: &[usize], ids: &[u32], values: &[f64]) {
+    pub(super) fn place(&mut self, moved: &[usize], ids: &[u32], values: &[f64]) {
         for &k in moved {
             let id = ids[k];
             let count = |b: f64, free: bool| (isize::from(b != 0.0), isize::from(free && b != 0.0));

@@ -4,6 +4,7 @@
 //! first, the newest of them where there are too many; at least half the set stays in any case.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::engine::{Answer, Candidate};
 
@@ -11,6 +12,24 @@ use super::engine::{Answer, Candidate};
 const FREE_SHARE: f64 = 0.75;
 /// Something stays up to this much.
 const LEAST_SHARE: f64 = 0.5;
+
+/// Spreads the numbers of variables: nobody chooses them to collide.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Member {
@@ -43,15 +62,15 @@ impl WorkingSet {
     /// Decides who stays: free variables first, or where most are free (a narrow kernel) simply the newest half.
     pub(super) fn keep(&mut self, is_free: impl Fn(u32) -> bool, mostly_free: bool) {
         let mut members = std::mem::take(&mut self.members);
-        let newest = |a: &Member, b: &Member| b.entered.cmp(&a.entered).then(a.id.cmp(&b.id));
+        let newest = |member: &Member| u64::from(u32::MAX - member.entered) << 32 | u64::from(member.id);
         let least = (LEAST_SHARE * self.size as f64) as usize;
         if mostly_free {
-            members.sort_unstable_by(newest);
+            members.sort_unstable_by_key(newest);
             members.truncate(least);
         } else {
             let (mut free, mut bound): (Vec<Member>, Vec<Member>) = members.into_iter().partition(|member| is_free(member.id));
-            free.sort_unstable_by(newest);
-            bound.sort_unstable_by(newest);
+            free.sort_unstable_by_key(newest);
+            bound.sort_unstable_by_key(newest);
             free.truncate((FREE_SHARE * self.size as f64) as usize);
             let more = least.saturating_sub(free.len());
             free.extend(bound.into_iter().take(more));
@@ -71,7 +90,7 @@ impl WorkingSet {
         self.kept = self.members.iter().map(|member| member.id).collect();
         gradient.retain(|g| !g.is_nan());
         let mut ids = self.kept.clone();
-        let mut taken: HashSet<u32> = HashSet::new();
+        let mut taken: HashSet<u32, BuildHasherDefault<Spread>> = HashSet::with_capacity_and_hasher(self.size, BuildHasherDefault::default());
         let room = self.size;
         let mut take = |candidate: &Candidate| {
             if ids.len() < room && taken.insert(candidate.id) {

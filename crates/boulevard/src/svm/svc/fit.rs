@@ -1,14 +1,18 @@
 //! Machines of two classes, and how more classes are made of them.
 
+use std::sync::Mutex;
+
 use super::classes::{Classes, support_by_class};
 use super::{OWNER, Penalty, Svc};
 use crate::check;
 use crate::data::{Dataset, Matrix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::observe::Context;
+use crate::observe::{Context, Device};
 use crate::parallel;
-use crate::solver::{DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, SolveDual, Solver, TableKernel, fill_up};
+use crate::solver::{
+    DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Options, PairTask, SolveDual, Solver, TableKernel, fill_up, solve_pairs,
+};
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pairs};
 
@@ -104,12 +108,15 @@ impl Svc {
         let all = pairs(count);
         let inner = if all.len() > 1 { context.with_threads(1) } else { *context };
         let inner = Context { memory: context.memory.map(|m| m / context.threads.min(all.len()).max(1)), ..inner };
+        let mut ready = self.pairs_on_card(classes, &all, &members, count, source, context)?;
+        let ready: Vec<Mutex<Option<DualSolution>>> = (0..all.len()).map(|p| Mutex::new(ready.get_mut(p).and_then(Option::take))).collect();
         let fits = parallel::map(context.threads, all.len(), |p| -> Result<Option<PairFit>> {
             let (i, j) = all[p];
             let of_both = [members.samples(i), members.samples(j)];
             if of_both[0].is_empty() || of_both[1].is_empty() {
                 return Ok(None);
             }
+            let ready = ready[p].lock().ok().and_then(|mut ready| ready.take());
             let mut samples = of_both.concat();
             let whole = samples.len() == source.len();
             if whole {
@@ -119,6 +126,10 @@ impl Svc {
             let signs: Vec<f64> = samples.iter().map(|s| if of_class(s) { 1.0 } else { -1.0 }).collect();
             let weights: Vec<f64> = samples.iter().map(|&s| classes.weights[s]).collect();
             let factors: Vec<f64> = samples.iter().map(|&s| classes.factors[classes.codes[s] as usize]).collect();
+            if ready.is_some() && !whole {
+                let fit = self.solve_binary(&mut Ready(ready), &signs, &weights, &factors, None)?;
+                return Ok(Some(PairFit { samples, fit }));
+            }
             let subset = if whole { None } else { Some(source.subset(&samples)?.of_groups(&members, [i, j])) };
             let source: &dyn KernelSource = subset.as_ref().map_or(source, |subset| subset);
             let at_once = if all.len() > 1 { context.threads.min(all.len()) } else { 1 };
@@ -139,6 +150,47 @@ impl Svc {
             done.push(fit);
         }
         Ok((done, report))
+    }
+
+    /// The solutions of pairs that a graphics card solved, all at once; empty where it was none of its work.
+    fn pairs_on_card(
+        &self,
+        classes: &Classes,
+        all: &[(usize, usize)],
+        members: &GroupMatrices,
+        count: usize,
+        source: &TableKernel<'_>,
+        context: &Context<'_>,
+    ) -> Result<Vec<Option<DualSolution>>> {
+        let Penalty::C(c) = self.penalty else { return Ok(Vec::new()) };
+        if all.len() < 2 || context.device == Device::Cpu {
+            return Ok(Vec::new());
+        }
+        let of_class: Vec<&[usize]> = (0..count).map(|class| members.samples(class)).collect();
+        let there: Vec<usize> = (0..all.len()).filter(|&p| !of_class[all[p].0].is_empty() && !of_class[all[p].1].is_empty()).collect();
+        let numbers: Vec<[Vec<f64>; 3]> = there
+            .iter()
+            .map(|&p| {
+                let (i, j) = all[p];
+                let cost = |s: &usize| c * classes.weights[*s] * classes.factors[classes.codes[*s] as usize];
+                let costs: Vec<f64> = of_class[i].iter().chain(of_class[j]).map(cost).collect();
+                let signs: Vec<f64> = (0..costs.len()).map(|k| if k < of_class[i].len() { 1.0 } else { -1.0 }).collect();
+                let (lower, upper) = sample_bounds(&signs, &costs);
+                [signs.iter().map(|y| -y).collect(), lower, upper]
+            })
+            .collect();
+        let tasks: Vec<PairTask<'_>> = there
+            .iter()
+            .zip(&numbers)
+            .map(|(&p, [linear, lower, upper])| PairTask {
+                classes: [all[p].0, all[p].1],
+                problem: DualProblem { linear, lower, upper, kink: 0.0, equality: Equality::Sum, start: None },
+            })
+            .collect();
+        let Some(solved) = solve_pairs(source, &of_class, &tasks, &self.solver.options(), context)? else { return Ok(Vec::new()) };
+        let mut by_pair: Vec<Option<DualSolution>> = all.iter().map(|_| None).collect();
+        there.iter().zip(solved).for_each(|(&p, solution)| by_pair[p] = solution);
+        Ok(by_pair)
     }
 
     pub(super) fn one_vs_one(
@@ -219,6 +271,19 @@ impl Svc {
             tolerance: self.solver.tolerance,
         };
         Ok((machine, counts))
+    }
+}
+
+/// A solution that is there already, in the place of a solver.
+struct Ready(Option<DualSolution>);
+
+impl SolveDual for Ready {
+    fn solve(&mut self, _: &DualProblem<'_>, _: &Options) -> Result<DualSolution> {
+        self.0.take().ok_or_else(|| Error::data("a solution that was already taken"))
+    }
+
+    fn largest_diagonal(&self) -> f64 {
+        1.0
     }
 }
 

@@ -14,6 +14,8 @@
 //! It is the epsilon-constraint form of the two objectives, so it also reaches the parts of a front that no weighted sum reaches
 //! (kernels that are not positive semi-definite); there every slot is a local minimum, and `restart.rs` looks for better ones.
 
+// long: one slot, its descent and its start are read together; weights of rows added a few lines to each.
+
 use super::super::point::facts;
 use super::face;
 use crate::error::Result;

@@ -52,6 +52,8 @@ pub(super) struct State {
     bins: Buffer<u32>,
     thresholds: Buffer<u32>,
     results: Buffer<u64>,
+    /// Gradients, statuses and marks to come back to.
+    remembered: Option<(Buffer<f64>, Buffer<u8>, Buffer<u8>, Buffer<u8>)>,
 }
 
 impl State {
@@ -72,6 +74,7 @@ impl State {
             bins: card.allocate(LISTS * BINS)?,
             thresholds: card.allocate(LISTS)?,
             results: card.allocate(0)?,
+            remembered: None,
         })
     }
 
@@ -243,6 +246,31 @@ impl State {
         let launch = launch.buffer(&sums.values).count(splits).buffer(linear).buffer(&self.gradient).buffer(&self.exact);
         launch.buffer(&largest).run()?;
         Ok(f64::from_bits(largest.read(1)?[0]))
+    }
+
+    /// Active variables and their gradients.
+    pub(super) fn read_active(&self) -> Done<(Vec<u32>, Vec<f64>)> {
+        Ok((self.ids.read(self.active)?, self.gradient.read(self.active)?))
+    }
+
+    /// Copies gradients, statuses and marks.
+    pub(super) fn remember(&mut self, card: &Arc<Card>) -> Done<()> {
+        let n = self.rows;
+        let (mut gradient, mut status) = (card.allocate::<f64>(n)?, card.allocate::<u8>(n)?);
+        let (mut exact, mut all) = (card.allocate::<u8>(n)?, card.allocate::<u8>(n)?);
+        gradient.copy_from(&self.gradient, n)?;
+        status.copy_from(&self.status, n)?;
+        exact.copy_from(&self.exact, n)?;
+        all.copy_from(&self.all_status, n)?;
+        self.remembered = Some((gradient, status, exact, all));
+        Ok(())
+    }
+
+    /// Puts them back.
+    pub(super) fn restore(&mut self) {
+        if let Some((gradient, status, exact, all)) = self.remembered.take() {
+            (self.gradient, self.status, self.exact, self.all_status) = (gradient, status, exact, all);
+        }
     }
 
     /// By variable; those of parked rows are of the time when they were parked.

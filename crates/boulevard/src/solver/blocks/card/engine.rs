@@ -7,13 +7,15 @@ use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::active::State;
 use super::formula::CardKernel;
+use super::newton::Factors;
 use super::refusal;
 use super::table::{CardTable, Sums};
+use super::times::timed;
 use crate::error::{Error, Result};
-use crate::observe::{Context, Progress};
+use crate::observe::{Context, Device, Progress};
 use crate::solver::blocks::Plan;
 use crate::solver::blocks::engine::{
-    Answer, BlockEngine, Candidate, Drift, Extremes, Halt, Load, Moved, Narrow, Outcome, Recheck, Set, SetSolution, Want,
+    Answer, BlockEngine, Candidate, Drift, Extremes, Halt, Load, Moved, Narrow, Newton, Outcome, Recheck, Set, SetSolution, Want,
 };
 use crate::solver::source::KernelSource;
 
@@ -24,9 +26,9 @@ const STEPS_PER_VARIABLE: u64 = 16;
 /// Seconds of one launch in double precision, about, so that a stop is noticed soon.
 const EXACT_PIECE: f64 = 0.02;
 /// Seconds per kernel value and feature in double precision before anything was measured: a card with fast double precision.
-const USUAL_PACE: f64 = 1.2e-13;
-/// Bytes of shared memory per variable of a set: value and bounds in double precision, the diagonal in single.
-const SET_BYTES: usize = 28;
+const USUAL_PACE: f64 = 5e-14;
+/// Bytes of shared memory per variable of a set: value and bounds in double precision.
+const SET_BYTES: usize = 24;
 /// Relative error of sums of halves, in units of the values.
 const ROUNDING: f64 = 2.4e-7;
 
@@ -40,6 +42,7 @@ pub(crate) struct CardBlocks<'a> {
     pub(super) linear: Buffer<f64>,
     pub(super) state: State,
     matrix: Buffer<f32>,
+    pub(super) factors: Factors,
     /// Kernel values in double precision and the seconds they took.
     pace: (f64, f64),
 }
@@ -50,7 +53,7 @@ impl<'a> CardBlocks<'a> {
         let view = source.table().ok_or_else(|| Error::data("a kernel without a table"))?;
         let kernel = CardKernel::new(view.kernel).ok_or_else(|| Error::data("a kernel that cards do not compute"))?;
         let make = || -> std::result::Result<Self, CudaError> {
-            let table = CardTable::new(card.clone(), kernel, &view)?;
+            let table = timed(&card, "table", || CardTable::new(card.clone(), kernel, &view))?;
             Ok(Self {
                 context: *context,
                 asked: Instant::now(),
@@ -58,6 +61,7 @@ impl<'a> CardBlocks<'a> {
                 linear: card.upload(linear)?,
                 state: State::new(&card, linear.len())?,
                 matrix: card.allocate(0)?,
+                factors: Factors::new(&card, &table)?,
                 pace: (0.0, 0.0),
                 card: card.clone(),
                 table,
@@ -71,12 +75,16 @@ impl<'a> CardBlocks<'a> {
         let n = self.table.rows;
         let most = self.card.shared_bytes() / SET_BYTES / 1024 * 1024;
         let set = match n {
-            0..30_000 => 1024,
-            30_000..300_000 => 2048,
+            0..12_000 => 1024,
+            12_000..300_000 => 2048,
             _ => 4096,
         };
         let set = set.min(most.max(1024));
         Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING }
+    }
+
+    pub(super) fn device(&self) -> Device {
+        self.context.device
     }
 
     pub(super) fn failed(&self, error: &CudaError) -> Halt {
@@ -84,7 +92,7 @@ impl<'a> CardBlocks<'a> {
     }
 
     /// Makes the card this thread's and asks whether to go on.
-    fn enter(&mut self, progress: &Progress<'_>) -> Outcome<()> {
+    pub(super) fn enter(&mut self, progress: &Progress<'_>) -> Outcome<()> {
         self.card.enter().map_err(|error| self.failed(&error))?;
         if self.asked.elapsed() >= ASK_EVERY {
             self.asked = Instant::now();
@@ -99,15 +107,18 @@ impl<'a> CardBlocks<'a> {
         if moved.ids.is_empty() {
             return Ok(0);
         }
-        let columns = self.table.columns_of(moved.ids, moved.steps)?;
-        let rows = self.state.rows(&self.table);
-        let splits = self.table.weigh(rows, self.state.active, &columns, &mut self.sums)?;
-        self.state.set_status(&self.card, moved.ids, moved.status)?;
-        Ok(splits)
+        let Self { card, table, state, sums, .. } = self;
+        timed(card, "update", || {
+            let columns = table.columns_of(moved.ids, moved.steps)?;
+            let splits = table.weigh(state.rows(table), state.active, &columns, sums)?;
+            state.set_status(card, moved.ids, moved.status)?;
+            Ok(splits)
+        })
     }
 
     fn look(&mut self, splits: usize, want: &Want<'_>) -> std::result::Result<Answer, CudaError> {
-        let found = self.state.select(&self.card, &self.sums, splits, want.count, want.kept)?;
+        let Self { card, state, sums, .. } = self;
+        let found = timed(card, "select", || state.select(card, sums, splits, want.count, want.kept))?;
         let extremes = found.extremes;
         let mut answer = Answer { extremes, up: Default::default(), low: Default::default(), kept: found.kept };
         for (list, mut entries) in found.lists.into_iter().enumerate() {
@@ -133,8 +144,7 @@ impl<'a> CardBlocks<'a> {
             self.matrix = card.allocate(0)?;
             self.matrix = card.allocate(stride * stride)?;
         }
-        let ids = card.upload(set.ids)?;
-        self.table.store(&ids, q, &self.matrix, stride)?;
+        timed(&card, "gram", || self.table.store(&card.upload(set.ids)?, q, &self.matrix, stride))?;
         let numbers = card.upload(&[set.gradient, set.start, set.lower, set.upper].concat())?;
         let two = !set.second.is_empty();
         let second = card.upload(&set.second.iter().map(|&second| u8::from(second)).collect::<Vec<_>>())?;
@@ -150,8 +160,7 @@ impl<'a> CardBlocks<'a> {
         let launch = card.launch(kernel).threads(threads).shared(stride * SET_BYTES).buffer(&self.matrix).count(q).count(stride);
         let launch = (0..4).fold(launch, |launch, part| launch.part(&numbers, part * q)).buffer(&second);
         let launch = launch.number(set.kink).number(set.stop).long(set.max_steps.min(STEPS_PER_VARIABLE * q as u64));
-        launch.buffer(&out).part(&out, q).run()?;
-        let mut b = out.read(q + 2)?;
+        let mut b = timed(&card, "local", || launch.buffer(&out).part(&out, q).run().and_then(|()| out.read(q + 2)))?;
         let steps = b[q].to_bits();
         b.truncate(q);
         Ok(SetSolution { b, steps })
@@ -169,15 +178,16 @@ impl<'a> CardBlocks<'a> {
         let (mut drift, mut from) = (Drift { largest: 0.0, rows: chosen.count }, 0);
         while from < chosen.count {
             self.enter(&progress)?;
-            let each = self.seconds_for(support.ids.len().max(1) as f64);
+            // By the usual pace, not by the clock: pieces decide in which order sums are added.
+            let each = USUAL_PACE * (self.table.columns as f64 + 40.0) * support.ids.len().max(1) as f64;
             let count = ((EXACT_PIECE / each) as usize).clamp(64 * self.card.processors(), usize::MAX).min(chosen.count - from);
             let start = Instant::now();
             let Self { table, sums, state, card, linear, .. } = self;
-            let mut piece = || {
+            let piece = || {
                 let splits = table.weigh_exactly(&chosen.ids, from, count, &columns, sums)?;
                 state.correct(card, &chosen, from, count, sums, splits, linear)
             };
-            let largest = piece().map_err(failed)?;
+            let largest = timed(card, "exact", piece).map_err(failed)?;
             drift.largest = drift.largest.max(largest);
             self.pace.0 += count as f64 * columns.count as f64;
             self.pace.1 += start.elapsed().as_secs_f64();
@@ -205,13 +215,13 @@ impl BlockEngine for CardBlocks<'_> {
 
     fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<usize> {
         let Self { card, table, state, .. } = self;
-        card.enter().and_then(|()| state.narrow(card, table, rule)).map_err(|error| self.failed(&error))
+        timed(card, "park", || card.enter().and_then(|()| state.narrow(card, table, rule))).map_err(|error| self.failed(&error))
     }
 
     fn widen(&mut self, moved: Moved<'_>) -> Outcome<()> {
         self.enter(&Progress { stage: "solve", done: 0, total: None, violation: None, tolerance: None })?;
         let Self { card, table, state, sums, .. } = self;
-        let mut back = || {
+        let back = || {
             if !state.is_narrow() {
                 return Ok(());
             }
@@ -221,7 +231,7 @@ impl BlockEngine for CardBlocks<'_> {
             };
             state.widen(card, sums, splits)
         };
-        back().map_err(|error| self.failed(&error))
+        timed(card, "widen", back).map_err(|error| self.failed(&error))
     }
 
     fn recheck(&mut self, support: Moved<'_>, rule: Recheck) -> Outcome<Drift> {
@@ -241,5 +251,9 @@ impl BlockEngine for CardBlocks<'_> {
         let usual = USUAL_PACE * (self.table.columns as f64 + 40.0);
         let each = if self.pace.0 > 1e9 { self.pace.1 / self.pace.0 } else { usual };
         values * each
+    }
+
+    fn newton(&mut self) -> Option<&mut dyn Newton> {
+        if self.factors.has_newton() { Some(self) } else { None }
     }
 }

@@ -6,8 +6,13 @@
 
 mod active;
 mod engine;
+mod factor;
 mod formula;
+mod newton;
+mod pairs;
+mod predict;
 mod table;
+mod times;
 
 use std::sync::Arc;
 
@@ -15,6 +20,10 @@ use boulevard_cuda::{Card, CudaError};
 
 use self::formula::CardKernel;
 pub(crate) use engine::CardBlocks;
+pub(crate) use pairs::{PairTask, solve_pairs};
+pub(crate) use predict::{CARD_ROUNDING, Job, card_sums};
+#[cfg(feature = "card-times")]
+pub use times::card_times;
 
 use crate::error::{Error, Result};
 use crate::observe::{Context, Device};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError, Formula};
 
 use super::formula::CardKernel;
+use crate::data::Matrix;
 use crate::solver::source::TableView;
 
 /// Values copied to the card at once.
@@ -19,8 +20,13 @@ const LARGEST: f64 = 256.0;
 const NARROW_TILE: (usize, usize) = (128, 64);
 const WIDE_TILE: (usize, usize) = (128, 128);
 const PLAIN_TILE: (usize, usize) = (64, 64);
-/// Shared memory of the wide kernel: two stages of four tables of 128 rows of 40 halves.
-const WIDE_SHARED: usize = 2 * 4 * 128 * 40 * 2;
+/// Rows and columns of a tile in double precision, and on tensor cores its threads and shared memory: three stages of two sides of 64 rows of
+/// 20 numbers.
+pub(super) const EXACT_TILE: usize = 64;
+pub(super) const EXACT_THREADS: usize = 128;
+pub(super) const EXACT_SHARED: usize = 3 * 2 * 64 * 20 * 8;
+/// Shared memory of the wide kernel: three stages of four tables of 128 rows of 40 halves.
+const WIDE_SHARED: usize = 3 * 4 * 128 * 40 * 2;
 
 /// How sums are computed for this table.
 enum Way {
@@ -37,10 +43,10 @@ pub(super) enum Packed {
 
 /// Columns and their weights, in the same form.
 pub(super) struct Columns {
-    packed: Packed,
+    pub packed: Packed,
     weights: Buffer<f64>,
     weights32: Option<Buffer<f32>>,
-    count: usize,
+    pub count: usize,
 }
 
 pub(super) struct CardTable {
@@ -70,9 +76,49 @@ impl CardTable {
         let (rows, columns) = (view.len(), view.x.columns());
         let mut exact = card.allocate::<f64>(rows * columns)?;
         upload(&mut exact, view)?;
+        let way = choose(&card, &kernel, columns);
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    /// A table whose values can be stored, for many problems on it.
+    pub(super) fn storable(card: Arc<Card>, kernel: CardKernel, view: &TableView<'_>) -> Result<Self, CudaError> {
+        card.enter()?;
+        let (rows, columns) = (view.len(), view.x.columns());
+        let mut exact = card.allocate::<f64>(rows * columns)?;
+        upload(&mut exact, view)?;
+        let way = choose_wide(&card, &kernel, columns);
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    /// Rows `from` of one table, then all of another; to be stored if `storable`.
+    pub(super) fn stacked(
+        card: Arc<Card>,
+        kernel: CardKernel,
+        x: &Matrix<'_>,
+        from: std::ops::Range<usize>,
+        below: &Matrix<'_>,
+        storable: bool,
+    ) -> Result<Self, CudaError> {
+        card.enter()?;
+        let (rows, columns) = (from.len() + below.rows(), x.columns());
+        let mut exact = card.allocate::<f64>(rows * columns)?;
+        let count = from.len();
+        upload_rows(&mut exact, 0, x, from)?;
+        upload_rows(&mut exact, count, below, 0..below.rows())?;
+        let way = if storable { choose_wide(&card, &kernel, columns) } else { choose(&card, &kernel, columns) };
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    fn from_values(
+        card: Arc<Card>,
+        kernel: CardKernel,
+        mut exact: Buffer<f64>,
+        rows: usize,
+        columns: usize,
+        way: Way,
+    ) -> Result<Self, CudaError> {
         let largest = center(&card, &mut exact, rows, columns, kernel.centered)?;
         let norms = card.allocate::<f64>(rows)?;
-        let way = choose(&card, &kernel, columns);
         let width = match way {
             Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
             Way::Plain => 0,
@@ -95,6 +141,15 @@ impl CardTable {
         };
         card.synchronize()?;
         Ok(Self { card, kernel, rows, columns, way, formula, exact, norms, all })
+    }
+
+    /// The largest absolute value of rows from `from` on.
+    pub(super) fn largest(&self, from: usize) -> Result<f64, CudaError> {
+        let largest = self.card.upload(&[0u64])?;
+        let launch = self.card.launch("center").grid(8 * self.card.processors(), 1).part(&self.exact, from * self.columns);
+        let launch = launch.long(((self.rows - from) * self.columns) as u64).count(self.columns).null();
+        launch.buffer(&largest).run()?;
+        Ok(f64::from_bits(largest.read(1)?[0]))
     }
 
     fn tile(&self) -> (usize, usize) {
@@ -196,31 +251,149 @@ impl CardTable {
         Ok(splits)
     }
 
+    /// Whether double precision runs on tensor cores: every kernel but those of absolute differences.
+    pub(super) fn exact_on_tensor_cores(&self) -> bool {
+        self.card.has_tensor_cores() && self.kernel.tensor.is_some()
+    }
+
+    /// Names of the kernels for sums and matrices in double precision on tensor cores.
+    fn exact_kernels(&self) -> (&'static str, &'static str) {
+        match self.kernel.double.formula.kind {
+            0 => ("weigh_exact_exponential", "store_exact_exponential"),
+            _ => ("weigh_exact_other", "store_exact_other"),
+        }
+    }
+
+    /// Whether values can be stored by [`Self::store_values`].
+    pub(super) fn is_storable(&self) -> bool {
+        matches!(self.way, Way::Wide { .. })
+    }
+
+    /// `out[row][column]` in single precision for `count` rows from `from` on and `columns` of other rows, `stride` apart; of the matrix of
+    /// rows with themselves half is computed.
+    pub(super) fn store_values(
+        &self,
+        rows: &Packed,
+        from: usize,
+        count: usize,
+        columns: &Packed,
+        column_count: usize,
+        out: &Buffer<f32>,
+        stride: usize,
+        symmetric: bool,
+    ) -> Result<(), CudaError> {
+        let (Packed::Halves { high, low, norms }, Packed::Halves { high: column_high, low: column_low, norms: column_norms }) =
+            (rows, columns)
+        else {
+            return Err(CudaError::Call {
+                kernel: "store_wide".to_owned(),
+                found: "a table without halves".to_owned(),
+                wanted: "halves".to_owned(),
+            });
+        };
+        let (width, name) = (self.width(), if self.formula.kind == 0 { "store_wide_exponential" } else { "store_wide" });
+        let tiles = column_count.div_ceil(WIDE_TILE.1);
+        let splits = (4 * self.card.processors() / count.div_ceil(WIDE_TILE.0).max(1)).clamp(1, 32).min(tiles.max(1));
+        let launch = self.card.launch(name).grid(count.div_ceil(WIDE_TILE.0), splits).threads(256).shared(WIDE_SHARED);
+        let launch = launch.part(high, from * width).part(low, from * width).part(norms, from).count(count);
+        let launch = launch.buffer(column_high).buffer(column_low).buffer(column_norms).count(column_count).count(width);
+        launch.formula(&self.formula).buffer(out).long(stride as u64).count(usize::from(symmetric)).run()
+    }
+
     /// The same in double precision for the rows with these numbers.
     pub(super) fn weigh_exactly(
         &self,
         ids: &Buffer<u32>,
         from: usize,
         count: usize,
-        support: &ExactColumns,
+        support: &ExactRows,
         sums: &mut Sums,
     ) -> Result<usize, CudaError> {
-        let plain = &self.kernel.double;
-        let splits = sums.splits(&self.card, count, PLAIN_TILE.0, support.count.div_ceil(PLAIN_TILE.1))?;
-        let launch = self.card.launch(plain.weigh).grid(count.div_ceil(PLAIN_TILE.0), splits);
-        let launch =
-            launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count).buffer(&support.rows).buffer(&support.norms);
-        let launch = launch.buffer(&support.weights).count(support.count).count(self.columns).formula(&plain.formula);
-        launch.buffer(&sums.values).null().count(0).run()?;
+        let (formula, tiles) = (&self.kernel.double.formula, support.count.div_ceil(EXACT_TILE));
+        let splits = sums.splits(&self.card, count, EXACT_TILE, tiles)?;
+        let grid = count.div_ceil(EXACT_TILE);
+        let weights = support.weights.as_ref().ok_or_else(|| CudaError::Call {
+            kernel: "weigh_exact".to_owned(),
+            found: "columns without weights".to_owned(),
+            wanted: "weights".to_owned(),
+        })?;
+        if self.exact_on_tensor_cores() {
+            let rows = self.exact_rows(ids, from, count, None)?;
+            let launch = self.card.launch(self.exact_kernels().0).grid(grid, splits).threads(EXACT_THREADS).shared(EXACT_SHARED);
+            let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(count).buffer(&support.rows).buffer(&support.norms);
+            launch.buffer(weights).count(tiles).count(rows.width).formula(formula).buffer(&sums.values).run()?;
+        } else {
+            let launch = self.card.launch(self.kernel.double.weigh).grid(grid, splits);
+            let launch = launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count);
+            let launch = launch.buffer(&support.rows).buffer(&support.norms).buffer(weights).count(support.count);
+            launch.count(self.columns).formula(formula).buffer(&sums.values).null().count(0).run()?;
+        }
         Ok(splits)
     }
 
-    pub(super) fn exact_columns(&self, ids: &[u32], weights: &[f64]) -> Result<ExactColumns, CudaError> {
-        let (count, on_card) = (ids.len(), self.card.upload(ids)?);
-        let (rows, norms) = (self.card.allocate::<f64>(count * self.columns)?, self.card.allocate::<f64>(count)?);
-        let launch = self.card.launch("gather_double").items(count * self.columns).buffer(&on_card).count(count).count(self.columns);
-        launch.buffer(&self.exact).buffer(&self.norms).buffer(&rows).buffer(&norms).run()?;
-        Ok(ExactColumns { rows, norms, weights: self.card.upload(weights)?, count })
+    /// Rows in double precision by their numbers, padded for tensor cores where these are used.
+    pub(super) fn exact_rows(
+        &self,
+        ids: &Buffer<u32>,
+        from: usize,
+        count: usize,
+        weights: Option<&Buffer<f64>>,
+    ) -> Result<ExactRows, CudaError> {
+        let tensor = self.exact_on_tensor_cores();
+        let (padded, width) =
+            if tensor { (count.next_multiple_of(EXACT_TILE), self.columns.next_multiple_of(8)) } else { (count, self.columns) };
+        self.exact_padded(ids, from, count, padded, width, weights)
+    }
+
+    fn exact_padded(
+        &self,
+        ids: &Buffer<u32>,
+        from: usize,
+        count: usize,
+        padded: usize,
+        width: usize,
+        weights: Option<&Buffer<f64>>,
+    ) -> Result<ExactRows, CudaError> {
+        let card = &self.card;
+        let (rows, norms) = (card.allocate::<f64>(padded * width)?, card.allocate::<f64>(padded)?);
+        let to_weights = weights.map(|_| card.allocate::<f64>(padded)).transpose()?;
+        let launch = card.launch("gather_exact").items(padded * width).part(ids, from).count(count).count(padded);
+        let launch = launch.count(self.columns).count(width).buffer(&self.exact).buffer(&self.norms);
+        let launch = match weights {
+            Some(weights) => launch.buffer(weights),
+            None => launch.null(),
+        };
+        let launch = launch.buffer(&rows).buffer(&norms);
+        match &to_weights {
+            Some(weights) => launch.buffer(weights),
+            None => launch.null(),
+        }
+        .run()?;
+        Ok(ExactRows { rows, norms, weights: to_weights, count, width })
+    }
+
+    /// Support vectors with their coefficients, as columns in double precision.
+    pub(super) fn exact_columns(&self, ids: &[u32], weights: &[f64]) -> Result<ExactRows, CudaError> {
+        let (on_card, weights) = (self.card.upload(ids)?, self.card.upload(weights)?);
+        self.exact_rows(&on_card, 0, ids.len(), Some(&weights))
+    }
+
+    /// The kernel matrix of rows in double precision, lower triangle, in the first of `stride` rows and columns; `ridge` on the diagonal,
+    /// `outside` on that of the other rows.
+    pub(super) fn store_exactly(
+        &self,
+        ids: &[u32],
+        ridge: f64,
+        outside: f64,
+        matrix: &Buffer<f64>,
+        stride: usize,
+    ) -> Result<(), CudaError> {
+        let on_card = self.card.upload(ids)?;
+        let rows = self.exact_padded(&on_card, 0, ids.len(), stride, self.columns.next_multiple_of(8), None)?;
+        let tiles = stride / EXACT_TILE;
+        let launch = self.card.launch(self.exact_kernels().1).grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
+        let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(ids.len()).count(rows.width).formula(&self.kernel.double.formula);
+        launch.number(ridge).number(outside).buffer(matrix).count(stride).run()
     }
 
     /// The kernel matrix of a set in single precision, rows `stride` apart.
@@ -233,12 +406,13 @@ impl CardTable {
     }
 }
 
-/// Support vectors in double precision.
-pub(super) struct ExactColumns {
+/// Rows in double precision.
+pub(super) struct ExactRows {
     rows: Buffer<f64>,
     norms: Buffer<f64>,
-    weights: Buffer<f64>,
+    weights: Option<Buffer<f64>>,
     pub count: usize,
+    width: usize,
 }
 
 /// Partial sums, in memory that grows as needed.
@@ -278,18 +452,44 @@ fn choose(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
             // Two stages of 64 columns: both halves with eight more each, norms and weights.
             Way::Narrow { kernel: NAMES[at], width, shared: 2 * (64 * (width + 8) * 2 * 2 + 64 * 4 * 2) }
         }
-        _ => Way::Wide {
-            kernel: if exponential { "weigh_wide_exponential" } else { "weigh_wide" },
+        _ => choose_wide(card, kernel, columns),
+    }
+}
+
+/// Both sides through shared memory, if there are tensor cores.
+fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
+    match kernel.tensor.filter(|_| card.has_tensor_cores()) {
+        None => Way::Plain,
+        Some(formula) => Way::Wide {
+            kernel: if formula.kind == 0 { "weigh_wide_exponential" } else { "weigh_wide" },
             width: columns.next_multiple_of(32).max(32),
         },
     }
 }
 
+/// Copies rows of a table to the card, from row `at` on.
+fn upload_rows(to: &mut Buffer<f64>, at: usize, x: &Matrix<'_>, rows: std::ops::Range<usize>) -> Result<(), CudaError> {
+    let columns = x.columns();
+    if let Matrix::F64(dense) = x {
+        return to.write(at * columns, &dense.values()[rows.start * columns..rows.end * columns]);
+    }
+    let each = (PIECE / columns.max(1)).max(1);
+    let mut piece = vec![0.0; each.min(rows.len()) * columns];
+    for first in rows.clone().step_by(each) {
+        let count = each.min(rows.end - first);
+        for (row, out) in piece.chunks_exact_mut(columns.max(1)).take(count).enumerate() {
+            x.copy_row(first + row, out);
+        }
+        to.write((at + first - rows.start) * columns, &piece[..count * columns])?;
+    }
+    Ok(())
+}
+
 /// Copies the rows of a view to the card, in pieces.
 fn upload(to: &mut Buffer<f64>, view: &TableView<'_>) -> Result<(), CudaError> {
     let (rows, columns) = (view.len(), view.x.columns());
-    if let (crate::data::Matrix::F64(dense), None) = (view.x, &view.rows) {
-        return to.write(0, dense.values());
+    if view.rows.is_none() {
+        return upload_rows(to, 0, view.x, 0..rows);
     }
     let each = (PIECE / columns.max(1)).max(1);
     let mut piece = vec![0.0; each.min(rows) * columns];

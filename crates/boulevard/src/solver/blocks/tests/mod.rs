@@ -3,6 +3,7 @@
 mod certificate;
 mod fleet;
 mod hard;
+mod newton;
 mod optimum;
 mod shards;
 
