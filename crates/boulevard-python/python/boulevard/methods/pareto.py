@@ -1,5 +1,7 @@
 """The whole trade-off between margin and error in one fit."""
 
+# long: one class; two thirds are the documentation of its parameters and attributes.
+
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
