@@ -34,7 +34,7 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), space)
 
 
-@pytest.mark.parametrize("name", ["boosted", "multi_sample", "multitask_selection", "pareto", "gpu"])
+@pytest.mark.parametrize("name", ["boosted", "multi_sample", "multitask_selection", "pareto", "gpu", "tune"])
 def test_python_blocks_of_concepts_run(name, tmp_path, monkeypatch):
     """They speak of the reader's own data: X, y, a label matrix Y, groups."""
     pytest.importorskip("matplotlib")
@@ -52,7 +52,7 @@ def test_python_blocks_of_concepts_run(name, tmp_path, monkeypatch):
 
 
 def test_every_page_with_python_is_run():
-    run = {page.stem for page in PAGES} | {"cluster", "boosted", "multi_sample", "multitask_selection", "pareto", "gpu"}
+    run = {page.stem for page in PAGES} | {"cluster", "boosted", "multi_sample", "multitask_selection", "pareto", "gpu", "tune"}
     shown = {page.stem for page in (ROOT / "docs").rglob("*.md") if "gallery" not in page.parts and "generated" not in page.parts and blocks(page, "python")}
     assert shown <= run, shown - run
 

@@ -133,21 +133,6 @@ def test_the_picked_point_is_what_predicts(banana):
     np.testing.assert_array_equal(clf.select(clf.picked_).decision_function(X), clf.decision_function(X))
 
 
-def test_weights_are_repeated_rows(banana):
-    X, y = banana
-    weights = np.random.default_rng(0).integers(0, 4, len(y))
-    repeated = np.repeat(np.arange(len(y)), weights)
-    options = {"gamma": 1.0, "n_points": 20, "tol": 1e-8}
-    weighted = ParetoSVC(**options).fit(X, y, sample_weight=weights)
-    twice = ParetoSVC(**options).fit(X[repeated], y[repeated])
-    for name in ("quadratic", "sum_alpha", "train_error", "holdout_error"):
-        np.testing.assert_allclose(weighted.front_[name], twice.front_[name], rtol=1e-6, atol=1e-9)
-    assert weighted.picked_ == twice.picked_
-    np.testing.assert_allclose(weighted.decision_function(X), twice.decision_function(X), rtol=1e-4, atol=1e-5)
-    with pytest.raises(ValueError, match="evolution"):
-        ParetoSVC(mode="evolve").fit(X, y, sample_weight=weights)
-
-
 def test_a_front_that_learns_nothing_says_so():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), np.arange(120) % 4 == 0

@@ -116,7 +116,7 @@ def tune_sets(
     if len(methods) > 1:
         chosen["method"], results["param_method"] = columns["method"][best], np.array(columns["method"])
     fitted = estimator.__class__(**{**estimator.get_params(), **chosen}).fit(X, y, groups=groups) if refit else None
-    why: dict[str, Any] = {"pick": "best", "values_from": None, "refined": 0, "at_edge": []}
+    why: dict[str, Any] = {"pick": "the lowest mean error over the folds", "values_from": None, "refined": 0, "at_edge": []}
     return TuneResult(results, chosen, int(best), fitted, "accuracy", larger_is_better=True, chosen=why, n_splits=int(cv))
 
 

@@ -1,5 +1,7 @@
 """The whole trade-off between margin and error in one fit."""
 
+# long: one class; two thirds are the documentation of its parameters and attributes.
+
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -12,7 +14,7 @@ from .. import _core
 from .._base import fitting, warn
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
-from .._classes import class_names, read_weights
+from .._classes import class_names
 from .._docs import document
 from .._files import loads
 from .._kernels import describe_kernel, kernel_parameters
@@ -243,14 +245,13 @@ class ParetoSVC(KernelClassifier):
         self.random_state = random_state
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike) -> Self:  # type: ignore[override]  # weights: in Rust and the program only
         """Compute the front and pick a point.
 
         Parameters
         ----------
         {training_or_kernel}
         {labels}
-        {sample_weight}
 
         {self}
         """
@@ -258,9 +259,7 @@ class ParetoSVC(KernelClassifier):
         original = (X, y)
         X, y = self._read_training(X, y)
         _, codes = self._encode(y, original)
-        weights = read_weights(sample_weight, X)
-        self._check_classes_left(codes, weights)
-        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_), weights), original)
+        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_)), original)
         self.class_weight_ = np.ones(len(self.classes_))
         self._take(parts)
         self._end(parts, raised)

@@ -89,7 +89,8 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
             **super()._constructor(given),
             "class_weight": given_weights(given["class_weight"]),
             "calibrate": given["calibrate"],
-            "calibration": given["calibration"],
+            # Methods that always use plain sigmoids have no such parameter.
+            **({"calibration": given["calibration"]} if "calibration" in given else {}),
             "random_state": given["seed"],
         }
 

@@ -132,7 +132,8 @@ impl ParetoSvc {
     fn survey(&self, data: &Dataset<'_>, kernels: &[Kernel], splits: &[(Vec<usize>, Vec<usize>)], context: &Context<'_>) -> Result<Survey> {
         let first = FIRST.min(splits.len());
         let mut found = self.judge_widths(data, kernels, &splits[..first], context)?;
-        let judged: f64 = splits[..first].iter().map(|(_, test)| test.len() as f64).sum();
+        let weights = data.weights_or_ones();
+        let judged: f64 = splits[..first].iter().flat_map(|(_, test)| test).map(|&row| weights[row]).sum();
         let lowest: Vec<f64> = found.iter().map(|own| estimates(&own.fronts).1.iter().copied().fold(f64::INFINITY, f64::min)).collect();
         let mut order: Vec<usize> = (0..kernels.len()).collect();
         order.sort_by(|&a, &b| lowest[a].total_cmp(&lowest[b]).then(a.cmp(&b)));
