@@ -89,11 +89,7 @@ impl Card {
         driver.enter(context)?;
         let text = if capability.0 >= 8 { TENSOR_TEXT } else { PLAIN_TEXT };
         let module = driver.load(text)?;
-        let newer = if capability.0 >= 9 {
-            Some((driver.load(HOPPER_TEXT)?, signatures(HOPPER_TEXT).into_keys().collect()))
-        } else {
-            None
-        };
+        let newer = if capability.0 >= 9 { Some((driver.load(HOPPER_TEXT)?, signatures(HOPPER_TEXT).into_keys().collect())) } else { None };
         Ok(Self {
             driver,
             context,

@@ -10,8 +10,8 @@ use boulevard::Error;
 use boulevard::data::{Categories, Dataset, Matrix};
 use boulevard::kernel::Kernel;
 use boulevard::observe::{Context, Device, StopReason};
-use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, Svc, SvcModel};
 use boulevard::solver::{DoubledKernel, DualProblem, DualSolution, Equality, KernelSource, Options, Route, Solver, TableKernel};
+use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, Svc, SvcModel};
 
 /// The context of the first card; none, and the reason, where there is none.
 fn cuda() -> Option<Context<'static>> {
@@ -253,7 +253,10 @@ fn pairs_of_classes_agree() {
         let (card, seconds) = fit_classes(&x, &y, gamma, c, &context);
         let (a, b) = (cpu.report(), card.report());
         let close = (a.objective - b.objective).abs() / a.objective.abs();
-        println!("pairs, C = {c}: {} on the card in {seconds:.3} s, {cpu_seconds:.3} on the processor; {close:.1e} apart, violation {:.2e}", b.route, b.violation);
+        println!(
+            "pairs, C = {c}: {} on the card in {seconds:.3} s, {cpu_seconds:.3} on the processor; {close:.1e} apart, violation {:.2e}",
+            b.route, b.violation
+        );
         assert_eq!((b.route, b.stop), (Route::Card, StopReason::Converged));
         assert!(b.violation <= 1e-3 && close < a.gap + b.gap + 1e-12);
         let on = |model: &SvcModel, device| model.kernel_machines()[0].evaluate(&x, &context.with_device(device)).unwrap();

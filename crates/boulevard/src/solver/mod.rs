@@ -41,8 +41,8 @@ mod tests;
 #[cfg(feature = "card-times")]
 pub use blocks::card_times;
 pub(crate) use blocks::shards::ShardedSolver;
-pub(crate) use blocks::{CARD_ROUNDING, Job, PairTask, card_sums, solve_pairs};
 pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
+pub(crate) use blocks::{CARD_ROUNDING, Job, PairTask, card_sums, solve_pairs};
 pub use doubled::DoubledKernel;
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;

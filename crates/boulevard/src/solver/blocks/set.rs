@@ -90,7 +90,8 @@ impl WorkingSet {
         self.kept = self.members.iter().map(|member| member.id).collect();
         gradient.retain(|g| !g.is_nan());
         let mut ids = self.kept.clone();
-        let mut taken: HashSet<u32, BuildHasherDefault<Spread>> = HashSet::with_capacity_and_hasher(self.size, BuildHasherDefault::default());
+        let mut taken: HashSet<u32, BuildHasherDefault<Spread>> =
+            HashSet::with_capacity_and_hasher(self.size, BuildHasherDefault::default());
         let room = self.size;
         let mut take = |candidate: &Candidate| {
             if ids.len() < room && taken.insert(candidate.id) {

@@ -11,7 +11,8 @@ use crate::kernel::Kernel;
 use crate::observe::{Context, Device};
 use crate::parallel;
 use crate::solver::{
-    DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Options, PairTask, SolveDual, Solver, TableKernel, fill_up, solve_pairs,
+    DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Options, PairTask, SolveDual, Solver, TableKernel, fill_up,
+    solve_pairs,
 };
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pairs};
