@@ -119,7 +119,8 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
                                 u32 row = block_row + warp_row + 16 * m + 8 * h + (lane >> 2);
                                 if (real && row < row_count) {
                                     out[row * stride + column] = value;
-                                    if (symmetric) out[column * stride + row] = value;
+                                    // A tile on the diagonal has both sides already, with other last digits.
+                                    if (symmetric && column / WIDE != row / WIDE) out[column * stride + row] = value;
                                 }
                             } else {
                                 sum[m][h] += weight * value;

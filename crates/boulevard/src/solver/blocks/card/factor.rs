@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boulevard_cuda::{Buffer, Card, CudaError};
 
-use super::table::{EXACT_SHARED, EXACT_THREADS};
+use super::exact::{EXACT_SHARED, EXACT_THREADS};
 use crate::solver::blocks::engine::Outcome;
 
 /// As in the kernels: columns of a block, of a panel, and of a tile of what is right of the panel.

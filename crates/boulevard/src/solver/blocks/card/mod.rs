@@ -6,6 +6,7 @@
 
 mod active;
 mod engine;
+mod exact;
 mod factor;
 mod formula;
 mod newton;
@@ -13,6 +14,7 @@ mod pairs;
 mod predict;
 mod table;
 mod times;
+mod upload;
 
 use std::sync::Arc;
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::engine::CardBlocks;
+use super::exact::{EXACT_SHARED, EXACT_THREADS, EXACT_TILE};
 use super::factor::{Between, Factor, TILE};
 use super::refusal;
-use super::table::{CardTable, EXACT_SHARED, EXACT_THREADS, EXACT_TILE};
+use super::table::CardTable;
 use super::times::timed;
 use crate::observe::Progress;
 use crate::solver::blocks::engine::{Costs, Halt, Moved, Newton, Outcome};

@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::observe::{Context, Device};
 
 /// Kernel values from which a card is used: where it was asked for, and without being asked.
-const ASKED: f64 = 2e7;
+const ASKED: f64 = 5e6;
 const UNASKED: f64 = 3e10;
 /// Rows on the card at once, and bytes of stored values.
 const ROWS: usize = 1 << 19;

@@ -5,13 +5,10 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError, Formula};
 
 use super::formula::CardKernel;
+use super::upload::{center, upload, upload_rows};
 use crate::data::Matrix;
 use crate::solver::source::TableView;
 
-/// Values copied to the card at once.
-const PIECE: usize = 1 << 22;
-/// Rows per partial sum of a column.
-const COLUMN_PIECE: usize = 512;
 /// Features up to which rows stay in registers, and the widths that kernels exist for, in steps of 16.
 const NARROW: [usize; 6] = [1, 2, 3, 4, 6, 8];
 /// Largest absolute value of the split table: halves reach 65504, and what is below 6e-8 of it is lost.
@@ -20,11 +17,6 @@ const LARGEST: f64 = 256.0;
 const NARROW_TILE: (usize, usize) = (128, 64);
 const WIDE_TILE: (usize, usize) = (128, 128);
 const PLAIN_TILE: (usize, usize) = (64, 64);
-/// Rows and columns of a tile in double precision, and on tensor cores its threads and shared memory: three stages of two sides of 64 rows of
-/// 20 numbers.
-pub(super) const EXACT_TILE: usize = 64;
-pub(super) const EXACT_THREADS: usize = 128;
-pub(super) const EXACT_SHARED: usize = 3 * 2 * 64 * 20 * 8;
 /// Shared memory of the wide kernel: three stages of four tables of 128 rows of 40 halves.
 const WIDE_SHARED: usize = 3 * 4 * 128 * 40 * 2;
 
@@ -57,8 +49,8 @@ pub(super) struct CardTable {
     way: Way,
     /// On tensor cores, for the split table.
     formula: Formula,
-    exact: Buffer<f64>,
-    norms: Buffer<f64>,
+    pub exact: Buffer<f64>,
+    pub norms: Buffer<f64>,
     pub all: Packed,
 }
 
@@ -251,19 +243,6 @@ impl CardTable {
         Ok(splits)
     }
 
-    /// Whether double precision runs on tensor cores: every kernel but those of absolute differences.
-    pub(super) fn exact_on_tensor_cores(&self) -> bool {
-        self.card.has_tensor_cores() && self.kernel.tensor.is_some()
-    }
-
-    /// Names of the kernels for sums and matrices in double precision on tensor cores.
-    fn exact_kernels(&self) -> (&'static str, &'static str) {
-        match self.kernel.double.formula.kind {
-            0 => ("weigh_exact_exponential", "store_exact_exponential"),
-            _ => ("weigh_exact_other", "store_exact_other"),
-        }
-    }
-
     /// Whether values can be stored by [`Self::store_values`].
     pub(super) fn is_storable(&self) -> bool {
         matches!(self.way, Way::Wide { .. })
@@ -300,102 +279,6 @@ impl CardTable {
         launch.formula(&self.formula).buffer(out).long(stride as u64).count(usize::from(symmetric)).run()
     }
 
-    /// The same in double precision for the rows with these numbers.
-    pub(super) fn weigh_exactly(
-        &self,
-        ids: &Buffer<u32>,
-        from: usize,
-        count: usize,
-        support: &ExactRows,
-        sums: &mut Sums,
-    ) -> Result<usize, CudaError> {
-        let (formula, tiles) = (&self.kernel.double.formula, support.count.div_ceil(EXACT_TILE));
-        let splits = sums.splits(&self.card, count, EXACT_TILE, tiles)?;
-        let grid = count.div_ceil(EXACT_TILE);
-        let weights = support.weights.as_ref().ok_or_else(|| CudaError::Call {
-            kernel: "weigh_exact".to_owned(),
-            found: "columns without weights".to_owned(),
-            wanted: "weights".to_owned(),
-        })?;
-        if self.exact_on_tensor_cores() {
-            let rows = self.exact_rows(ids, from, count, None)?;
-            let launch = self.card.launch(self.exact_kernels().0).grid(grid, splits).threads(EXACT_THREADS).shared(EXACT_SHARED);
-            let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(count).buffer(&support.rows).buffer(&support.norms);
-            launch.buffer(weights).count(tiles).count(rows.width).formula(formula).buffer(&sums.values).run()?;
-        } else {
-            let launch = self.card.launch(self.kernel.double.weigh).grid(grid, splits);
-            let launch = launch.buffer(&self.exact).part(ids, from).buffer(&self.norms).count(count);
-            let launch = launch.buffer(&support.rows).buffer(&support.norms).buffer(weights).count(support.count);
-            launch.count(self.columns).formula(formula).buffer(&sums.values).null().count(0).run()?;
-        }
-        Ok(splits)
-    }
-
-    /// Rows in double precision by their numbers, padded for tensor cores where these are used.
-    pub(super) fn exact_rows(
-        &self,
-        ids: &Buffer<u32>,
-        from: usize,
-        count: usize,
-        weights: Option<&Buffer<f64>>,
-    ) -> Result<ExactRows, CudaError> {
-        let tensor = self.exact_on_tensor_cores();
-        let (padded, width) =
-            if tensor { (count.next_multiple_of(EXACT_TILE), self.columns.next_multiple_of(8)) } else { (count, self.columns) };
-        self.exact_padded(ids, from, count, padded, width, weights)
-    }
-
-    fn exact_padded(
-        &self,
-        ids: &Buffer<u32>,
-        from: usize,
-        count: usize,
-        padded: usize,
-        width: usize,
-        weights: Option<&Buffer<f64>>,
-    ) -> Result<ExactRows, CudaError> {
-        let card = &self.card;
-        let (rows, norms) = (card.allocate::<f64>(padded * width)?, card.allocate::<f64>(padded)?);
-        let to_weights = weights.map(|_| card.allocate::<f64>(padded)).transpose()?;
-        let launch = card.launch("gather_exact").items(padded * width).part(ids, from).count(count).count(padded);
-        let launch = launch.count(self.columns).count(width).buffer(&self.exact).buffer(&self.norms);
-        let launch = match weights {
-            Some(weights) => launch.buffer(weights),
-            None => launch.null(),
-        };
-        let launch = launch.buffer(&rows).buffer(&norms);
-        match &to_weights {
-            Some(weights) => launch.buffer(weights),
-            None => launch.null(),
-        }
-        .run()?;
-        Ok(ExactRows { rows, norms, weights: to_weights, count, width })
-    }
-
-    /// Support vectors with their coefficients, as columns in double precision.
-    pub(super) fn exact_columns(&self, ids: &[u32], weights: &[f64]) -> Result<ExactRows, CudaError> {
-        let (on_card, weights) = (self.card.upload(ids)?, self.card.upload(weights)?);
-        self.exact_rows(&on_card, 0, ids.len(), Some(&weights))
-    }
-
-    /// The kernel matrix of rows in double precision, lower triangle, in the first of `stride` rows and columns; `ridge` on the diagonal,
-    /// `outside` on that of the other rows.
-    pub(super) fn store_exactly(
-        &self,
-        ids: &[u32],
-        ridge: f64,
-        outside: f64,
-        matrix: &Buffer<f64>,
-        stride: usize,
-    ) -> Result<(), CudaError> {
-        let on_card = self.card.upload(ids)?;
-        let rows = self.exact_padded(&on_card, 0, ids.len(), stride, self.columns.next_multiple_of(8), None)?;
-        let tiles = stride / EXACT_TILE;
-        let launch = self.card.launch(self.exact_kernels().1).grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
-        let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(ids.len()).count(rows.width).formula(&self.kernel.double.formula);
-        launch.number(ridge).number(outside).buffer(matrix).count(stride).run()
-    }
-
     /// The kernel matrix of a set in single precision, rows `stride` apart.
     pub(super) fn store(&self, ids: &Buffer<u32>, count: usize, matrix: &Buffer<f32>, stride: usize) -> Result<(), CudaError> {
         let rows = self.gather_single(ids, count)?;
@@ -404,15 +287,6 @@ impl CardTable {
         let launch = launch.buffer(&rows).null().null().count(count).buffer(&rows).null().null().count(count).count(self.columns);
         launch.formula(&plain.formula).null().buffer(matrix).count(stride).run()
     }
-}
-
-/// Rows in double precision.
-pub(super) struct ExactRows {
-    rows: Buffer<f64>,
-    norms: Buffer<f64>,
-    weights: Option<Buffer<f64>>,
-    pub count: usize,
-    width: usize,
 }
 
 /// Partial sums, in memory that grows as needed.
@@ -426,7 +300,7 @@ impl Sums {
     }
 
     /// Into how many parts columns are cut so that few rows keep the whole card busy; there is room for their sums afterwards.
-    fn splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
+    pub(super) fn splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
         const BLOCKS_PER_PROCESSOR: usize = 6;
         const MOST: usize = 32;
         let blocks = rows.div_ceil(tile_rows).max(1);
@@ -465,58 +339,4 @@ fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
             width: columns.next_multiple_of(32).max(32),
         },
     }
-}
-
-/// Copies rows of a table to the card, from row `at` on.
-fn upload_rows(to: &mut Buffer<f64>, at: usize, x: &Matrix<'_>, rows: std::ops::Range<usize>) -> Result<(), CudaError> {
-    let columns = x.columns();
-    if let Matrix::F64(dense) = x {
-        return to.write(at * columns, &dense.values()[rows.start * columns..rows.end * columns]);
-    }
-    let each = (PIECE / columns.max(1)).max(1);
-    let mut piece = vec![0.0; each.min(rows.len()) * columns];
-    for first in rows.clone().step_by(each) {
-        let count = each.min(rows.end - first);
-        for (row, out) in piece.chunks_exact_mut(columns.max(1)).take(count).enumerate() {
-            x.copy_row(first + row, out);
-        }
-        to.write((at + first - rows.start) * columns, &piece[..count * columns])?;
-    }
-    Ok(())
-}
-
-/// Copies the rows of a view to the card, in pieces.
-fn upload(to: &mut Buffer<f64>, view: &TableView<'_>) -> Result<(), CudaError> {
-    let (rows, columns) = (view.len(), view.x.columns());
-    if view.rows.is_none() {
-        return upload_rows(to, 0, view.x, 0..rows);
-    }
-    let each = (PIECE / columns.max(1)).max(1);
-    let mut piece = vec![0.0; each.min(rows) * columns];
-    for first in (0..rows).step_by(each) {
-        let count = each.min(rows - first);
-        for (row, out) in piece.chunks_exact_mut(columns.max(1)).take(count).enumerate() {
-            view.x.copy_row(view.sample(first + row), out);
-        }
-        to.write(first * columns, &piece[..count * columns])?;
-    }
-    Ok(())
-}
-
-/// Takes the column means off where that changes nothing; answers the largest absolute value.
-fn center(card: &Arc<Card>, table: &mut Buffer<f64>, rows: usize, columns: usize, centered: bool) -> Result<f64, CudaError> {
-    let largest = card.upload(&[0u64])?;
-    let means = card.allocate::<f64>(columns)?;
-    if centered {
-        let pieces = rows.div_ceil(COLUMN_PIECE);
-        let partial = card.allocate::<f64>(pieces * columns)?;
-        let launch = card.launch("column_sums").grid(pieces, 1).threads(128);
-        launch.buffer(&*table).count(rows).count(columns).count(COLUMN_PIECE).buffer(&partial).run()?;
-        let launch = card.launch("column_means").items(columns);
-        launch.buffer(&partial).count(pieces).count(rows).count(columns).buffer(&means).run()?;
-    }
-    let launch = card.launch("center").grid(8 * card.processors(), 1).buffer(&*table).long((rows * columns) as u64).count(columns);
-    let launch = if centered { launch.buffer(&means) } else { launch.null() };
-    launch.buffer(&largest).run()?;
-    Ok(f64::from_bits(largest.read(1)?[0]))
 }
