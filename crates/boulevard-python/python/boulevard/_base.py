@@ -4,6 +4,8 @@ A new estimator gives ``_parameter_constraints``, builds its parameters as JSON,
 attributes in ``_take``; ``_constructor`` reads the parameters back from a file, and :func:`boulevard._files.loads` names the kind.
 """
 
+# long: the one class that all estimators are; its parts read each other's attributes.
+
 import functools
 import json
 import os
