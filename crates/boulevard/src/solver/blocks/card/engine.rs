@@ -74,11 +74,7 @@ impl<'a> CardBlocks<'a> {
     pub(crate) fn plan(&self) -> Plan {
         let n = self.table.rows;
         let most = self.card.shared_bytes() / SET_BYTES / 1024 * 1024;
-        let set = match n {
-            0..12_000 => 1024,
-            12_000..300_000 => 2048,
-            _ => 4096,
-        };
+        let set = if n < 12_000 { 1024 } else { 2048 };
         let set = set.min(most.max(1024));
         Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING }
     }

@@ -3,17 +3,17 @@
 use super::super::engine::Costs;
 
 /// Face steps below this violation, and the active set below that one, for targets whose slopes differ by 2 at the start.
-const FACE_FROM: f64 = 1.5;
+const FACE_FROM: f64 = 1.0;
 const ACTIVE_SET_FROM: f64 = 0.3;
 /// Solutions of systems that a step takes, about, and seconds that it takes besides.
 const SOLVES: f64 = 1.8;
 const BESIDES: f64 = 1e-3;
 /// Newton's steps may take this share of the time of rounds.
-const SHARE: f64 = 1.0;
+const SHARE: f64 = 0.5;
 /// Rounds between two of them take this many times a system's solution.
-const BURST: f64 = 1.0;
+const BURST: f64 = 2.0;
 /// The active set is tried again at this share of the violation of the last try.
-const AGAIN: f64 = 0.7;
+const AGAIN: f64 = 0.4;
 /// After so many faces that led nowhere, the next waits for this share of the violation.
 const PATIENCE: usize = 2;
 const WAIT: f64 = 0.5;
@@ -130,7 +130,7 @@ mod tests {
         schedule.tried(Kind::Face, 0.04, 3.0, 1000, false);
         schedule.tried(Kind::Face, 0.04, 3.0, 1000, false);
         (0..100).for_each(|_| schedule.round(1024, 500, 800, 20_000));
-        assert_eq!(schedule.due(0.036, 1000), None, "faces wait");
+        assert_eq!(schedule.due(0.03, 1000), None, "faces wait");
         assert_eq!(Schedule::new(None, 1.0).due(0.5, 1000), None, "an engine without systems");
     }
 }
