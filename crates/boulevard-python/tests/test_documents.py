@@ -43,7 +43,7 @@ def test_python_blocks_of_concepts_run(name, tmp_path, monkeypatch):
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 3))
     y = (X[:, 0] + 0.3 * random.normal(size=90) > 0).astype(int)
-    space = {"X": X, "y": y, "Y": np.column_stack([y, 1 - y, X[:, 1] > 0.5]).astype(int), "groups": np.arange(400) // 4}
+    space = {"X": X, "y": y, "Y": np.column_stack([y, 1 - y, X[:, 1] > 0.5]).astype(int), "groups": np.arange(200) // 4}
     found = blocks(ROOT / "docs" / "concepts" / f"{name}.md", "python")
     assert found
     for block in found:
