@@ -17,7 +17,7 @@ from . import _core
 from ._base import aligned
 from .exceptions import DataError, NotFiniteError
 
-__all__ = ["PATIENCE", "Block", "Engine", "Fleet", "Lost", "Report", "ShardWorker", "ThreadEngine", "read_block"]
+__all__ = ["PATIENCE", "Block", "Engine", "Fleet", "Lost", "Report", "ShardWorker", "ThreadEngine", "column", "read_block"]
 
 #: Seconds to wait for a lost shard before a fit goes on without its rows, and says so.
 PATIENCE = 120.0
@@ -55,8 +55,20 @@ def _columns(x: Any) -> Any:
         wrong = [str(name) for name, kind in zip(x.columns, x.dtypes, strict=True) if not _is_number(kind)]
         if wrong:
             raise ValueError(f"columns {', '.join(wrong)} do not hold numbers: encode them first")
-        return x.to_numpy()
+        if all(isinstance(kind, np.dtype) for kind in x.dtypes):
+            return x.to_numpy()
+        # Columns of Arrow or with gaps would become objects.
+        return x.to_numpy(dtype=np.float64, na_value=np.nan)
     return x
+
+
+def column(series: Any) -> Any:
+    """A column of a frame as an array: numbers of Arrow, or that may have gaps, are plain numbers."""
+    kind = series.dtype
+    if isinstance(kind, np.dtype) or not _is_number(kind):
+        return series.to_numpy()
+    gaps = bool(series.isna().any()) or kind.kind == "f"
+    return series.to_numpy(dtype=np.float64, na_value=np.nan) if gaps else series.to_numpy(dtype={"b": np.bool_}.get(kind.kind, np.int64))
 
 
 def _is_number(kind: Any) -> bool:

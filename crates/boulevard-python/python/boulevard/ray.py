@@ -17,7 +17,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskErro
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ._base import fitting
-from ._shards import Lost, Report, ShardWorker, read_block
+from ._shards import Lost, Report, ShardWorker, column, read_block
 from ._spread import SpreadMixin
 from .exceptions import DataError
 from .svm import SVC as LocalSVC
@@ -56,8 +56,8 @@ class _RayShard(ShardWorker):
 
 def _part(number: int, frame: Any, target: str | None, weight: str | None, features: list[str]) -> Any:
     """A block of a dataset."""
-    y = None if target is None else frame[target].to_numpy()
-    return read_block(number, frame[features], y, None if weight is None else frame[weight].to_numpy())
+    y = None if target is None else column(frame[target])
+    return read_block(number, frame[features], y, None if weight is None else column(frame[weight]))
 
 
 class _Handle:
@@ -197,7 +197,7 @@ def _judge(x: Any, model: Any, method: str) -> Any:
 def _judge_frame(frame: Any, model: Any, method: str, features: list[str]) -> Any:
     import pandas as pd
 
-    values = getattr(model, method)(np.ascontiguousarray(frame[features].to_numpy(), dtype=np.float64))
+    values = getattr(model, method)(np.ascontiguousarray(frame[features].to_numpy(dtype=np.float64, na_value=np.nan)))
     return pd.DataFrame({"prediction": list(values) if values.ndim == 2 else values})
 
 
