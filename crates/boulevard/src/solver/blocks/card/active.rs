@@ -52,9 +52,11 @@ pub(super) struct State {
     bins: Buffer<u32>,
     thresholds: Buffer<u32>,
     results: Buffer<u64>,
-    /// Gradients, statuses and marks to come back to.
-    remembered: Option<(Buffer<f64>, Buffer<u8>, Buffer<u8>, Buffer<u8>)>,
+    remembered: Option<Remembered>,
 }
+
+/// Gradients, statuses and marks to come back to.
+type Remembered = (Buffer<f64>, Buffer<u8>, Buffer<u8>, Buffer<u8>);
 
 impl State {
     pub(super) fn new(card: &Arc<Card>, rows: usize) -> Done<Self> {
