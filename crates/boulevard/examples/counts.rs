@@ -11,8 +11,7 @@
 
 use boulevard::data::generate::{Clusters, classification};
 use boulevard::data::io::{Format, ReadOptions};
-use boulevard::methods::feature_induction::FeatureInduction;
-use boulevard::methods::pareto::ParetoSvc;
+use boulevard::methods::pareto::{ParetoSvc, Widths};
 use boulevard::prelude::*;
 
 type Piece = fn() -> Result<f64>;
@@ -27,7 +26,7 @@ const PIECES: [(&str, Piece); 10] = [
     ("linear", linear),
     ("prediction", prediction),
     ("parsing", parsing),
-    ("methods", methods),
+    ("front", front),
 ];
 
 fn clusters(rows: usize, columns: usize) -> Result<Dataset<'static>> {
@@ -85,11 +84,9 @@ fn parsing() -> Result<f64> {
     Ok(sum)
 }
 
-fn methods() -> Result<f64> {
-    let data = clusters(80, 8)?;
-    let front = ParetoSvc::default().fit_in(&data, &Context::single())?;
-    let rules = FeatureInduction::default().fit_in(&data, &Context::single())?;
-    Ok(front.report().objective + rules.report().objective)
+fn front() -> Result<f64> {
+    let learner = ParetoSvc { n_points: 20, holdout_repeats: 1, widths: Widths::Kernel, ..ParetoSvc::default() };
+    Ok(learner.fit_in(&clusters(150, 8)?, &Context::single())?.report().objective)
 }
 
 fn main() -> Result<()> {

@@ -52,6 +52,10 @@ pub(crate) fn card_sums(
     if CardKernel::new(kernel).is_none() || x.columns() != vectors.columns() || x.columns() == 0 {
         return Ok(None);
     }
+    // Several outputs at once were seen 4e-4 from the processor's on a real card: until that is understood the processor does them.
+    if jobs.iter().any(|job| job.outputs > 1) {
+        return Ok(None);
+    }
     match on_card(number, kernel, vectors, x, jobs, exactly) {
         Ok(sums) => Ok(Some(sums)),
         Err(error) if context.device == Device::Auto => {
