@@ -65,7 +65,6 @@ def test_datasets(cluster, table, tmp_path):
     assert type(boulevard.load(tmp_path / "m")) is boulevard.SVC
 
 
-@pytest.mark.xfail(strict=False, reason="an actor may be back before its loss was counted")
 def test_killed_actors(cluster, table):
     X, y = table
     local = boulevard.SVC(C=100, gamma=0.1, tol=1e-5).fit(X, y)

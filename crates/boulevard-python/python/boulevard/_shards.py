@@ -208,6 +208,8 @@ class Fleet:
         self.missing: dict[int, float] = {}
         self.single: bool | None = None
         self.last: Report | None = None
+        #: Shards that were made anew before the native part knew of them.
+        self.anew = 0
 
     # ------------------------------------------------------------ before the fit
 
@@ -249,7 +251,7 @@ class Fleet:
                     if self.engine.ready(self.handles[shard]):
                         ready.append(shard)
                 except Lost:
-                    self.handles[shard] = self.engine.launch(shard, self.parts[shard], self.single)
+                    self._again(shard)
             if not ready:
                 if time.monotonic() > end:
                     raise DataError(f"no worker took the rows of {len(waiting)} of {len(self.handles)} shards within {PATIENCE:.0f} s")
@@ -258,10 +260,14 @@ class Fleet:
             replies = self.engine.ask([self.handles[shard] for shard in ready], method, [arguments] * len(ready))
             for shard, reply in zip(ready, replies, strict=True):
                 if isinstance(reply, Lost):
-                    self.handles[shard] = self.engine.launch(shard, self.parts[shard], self.single)
+                    self._again(shard)
                 else:
                     answers[shard] = reply
         return [answers[shard] for shard in range(len(self.handles))]
+
+    def _again(self, shard: int) -> None:
+        self.handles[shard] = self.engine.launch(shard, self.parts[shard], self.single)
+        self.anew += 1
 
     # ------------------------------------------------------------ what the native part calls
 
@@ -308,7 +314,7 @@ class Fleet:
         rebuilt: int,
     ) -> None:
         """How far the fit is."""
-        self.last = Report(rounds, violation, sent, received, slowest, lost, rebuilt)
+        self.last = Report(rounds, violation, sent, received, slowest, lost, rebuilt + self.anew)
         self.engine.report(self.last)
 
     def close(self) -> None:

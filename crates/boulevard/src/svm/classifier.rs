@@ -136,6 +136,10 @@ pub trait Classifier: Model<Prediction = Categories> {
         if data.expect_classes()?.names() != self.classes() {
             return Err(Error::data("probabilities must be fitted on the table the model learnt from: the classes differ"));
         }
-        calibrate(learner, data, seed, self.outputs(), method, |model: &L::Model, x| model.outputs_in(x, context), context)
+        // The model waits in memory with the rows it keeps.
+        let kept = self.kernel_machines().iter().map(|machine| machine.vectors.bytes()).sum();
+        context.beside(kept, "the model whose probabilities are fitted", |context| {
+            calibrate(learner, data, seed, self.outputs(), method, |model: &L::Model, x| model.outputs_in(x, context), context)
+        })
     }
 }
