@@ -82,6 +82,11 @@ pub struct Formula<T> {
     pub finish: Finish<T>,
 }
 
+impl<T> Formula<T> {
+    /// The formula most machines have. Loops are compiled for it apart: what other formulas need would take registers from its sums.
+    const RBF: Self = Self { combine: Combine::Product, finish: Finish::Exp2 };
+}
+
 /// Four query rows, interleaved: value `k` of row `r` at `4 k + r`.
 #[derive(Clone, Copy, Debug)]
 pub struct Queries<'a, T> {
@@ -257,6 +262,19 @@ fn inverse_multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift
     simd.div(number(simd, 1.0), multiquadric(simd, sum, scale, shift))
 }
 
+/// The work of [`fill`].
+#[inline(always)]
+fn fill_panels<T: Real, S: Simd<T>>(simd: S, formula: &Formula<T>, queries: Queries<'_, T>, panels: Panels<'_, T>, out: &mut [&mut [T]]) {
+    let size = panels.dimensions * S::LANES;
+    for (p, starts) in panels.starts.chunks_exact(S::LANES).enumerate() {
+        let panel = &panels.values[p * size..(p + 1) * size];
+        let values = tile(simd, formula, queries.values, queries.starts, panel, starts);
+        for (row, value) in out.iter_mut().zip(values) {
+            simd.store(value, &mut row[p * S::LANES..]);
+        }
+    }
+}
+
 /// Writes kernel values: row `r` of the group into `out[r]`, for all panels. Every `out[r]` has room for all columns.
 ///
 /// `queries` is one group; fewer than four outputs drop the padding rows.
@@ -272,13 +290,9 @@ pub fn fill<T: Real>(isa: Isa, formula: &Formula<T>, queries: Queries<'_, T>, pa
         #[inline(always)]
         fn run<S: Simd<T>>(self, simd: S) {
             let Self { formula, queries, panels, out } = self;
-            let size = panels.dimensions * S::LANES;
-            for (p, starts) in panels.starts.chunks_exact(S::LANES).enumerate() {
-                let panel = &panels.values[p * size..(p + 1) * size];
-                let values = tile(simd, formula, queries.values, queries.starts, panel, starts);
-                for (row, value) in out.iter_mut().zip(values) {
-                    simd.store(value, &mut row[p * S::LANES..]);
-                }
+            match formula {
+                Formula { combine: Combine::Product, finish: Finish::Exp2 } => fill_panels(simd, &Formula::RBF, queries, panels, out),
+                formula => fill_panels(simd, formula, queries, panels, out),
             }
         }
     }
@@ -291,6 +305,44 @@ fn weighted<T: Real, S: Simd<T>>(simd: S, weight: &[T; TILE_ROWS], values: &[S::
     let sum = simd.fma(simd.splat(weight[1]), values[1], sum);
     let sum = simd.fma(simd.splat(weight[2]), values[2], sum);
     simd.fma(simd.splat(weight[3]), values[3], sum)
+}
+
+/// The work of [`weigh`].
+#[inline(always)]
+fn weigh_panels<T: Real, S: Simd<T>>(
+    simd: S,
+    formula: &Formula<T>,
+    queries: Queries<'_, T>,
+    weights: &[T],
+    outputs: usize,
+    panels: Panels<'_, T>,
+    sums: &mut [f64],
+) {
+    let (size, group, columns) = (panels.dimensions * S::LANES, panels.dimensions * TILE_ROWS, panels.starts.len());
+    let mut partial = vec![T::default(); outputs * S::LANES];
+    let groups = queries.starts.len() / TILE_ROWS;
+    for (p, starts) in panels.starts.chunks_exact(S::LANES).enumerate() {
+        let panel = &panels.values[p * size..(p + 1) * size];
+        for first in (0..groups).step_by(GROUPS_PER_SUM) {
+            let last = (first + GROUPS_PER_SUM).min(groups);
+            partial.fill(T::default());
+            for g in first..last {
+                let query = &queries.values[g * group..(g + 1) * group];
+                let values = tile(simd, formula, query, &queries.starts[g * TILE_ROWS..], panel, starts);
+                let of_group = &weights[g * outputs * TILE_ROWS..(g + 1) * outputs * TILE_ROWS];
+                for (weight, sum) in of_group.as_chunks::<TILE_ROWS>().0.iter().zip(partial.chunks_exact_mut(S::LANES)) {
+                    let total = weighted(simd, weight, &values, simd.load(sum));
+                    simd.store(total, sum);
+                }
+            }
+            for (o, part) in partial.chunks_exact(S::LANES).enumerate() {
+                let to = &mut sums[o * columns + p * S::LANES..o * columns + (p + 1) * S::LANES];
+                for (to, part) in to.iter_mut().zip(part) {
+                    *to += part.to_f64();
+                }
+            }
+        }
+    }
 }
 
 /// Adds weighted sums of kernel rows: `sums[o * columns + c] += sum_r weights[o, r] K[r, c]`.
@@ -319,30 +371,11 @@ pub fn weigh<T: Real>(
         #[inline(always)]
         fn run<S: Simd<T>>(self, simd: S) {
             let Self { formula, queries, weights, outputs, panels, sums } = self;
-            let (size, group, columns) = (panels.dimensions * S::LANES, panels.dimensions * TILE_ROWS, panels.starts.len());
-            let mut partial = vec![T::default(); outputs * S::LANES];
-            let groups = queries.starts.len() / TILE_ROWS;
-            for (p, starts) in panels.starts.chunks_exact(S::LANES).enumerate() {
-                let panel = &panels.values[p * size..(p + 1) * size];
-                for first in (0..groups).step_by(GROUPS_PER_SUM) {
-                    let last = (first + GROUPS_PER_SUM).min(groups);
-                    partial.fill(T::default());
-                    for g in first..last {
-                        let query = &queries.values[g * group..(g + 1) * group];
-                        let values = tile(simd, formula, query, &queries.starts[g * TILE_ROWS..], panel, starts);
-                        let of_group = &weights[g * outputs * TILE_ROWS..(g + 1) * outputs * TILE_ROWS];
-                        for (weight, sum) in of_group.as_chunks::<TILE_ROWS>().0.iter().zip(partial.chunks_exact_mut(S::LANES)) {
-                            let total = weighted(simd, weight, &values, simd.load(sum));
-                            simd.store(total, sum);
-                        }
-                    }
-                    for (o, part) in partial.chunks_exact(S::LANES).enumerate() {
-                        let to = &mut sums[o * columns + p * S::LANES..o * columns + (p + 1) * S::LANES];
-                        for (to, part) in to.iter_mut().zip(part) {
-                            *to += part.to_f64();
-                        }
-                    }
+            match formula {
+                Formula { combine: Combine::Product, finish: Finish::Exp2 } => {
+                    weigh_panels(simd, &Formula::RBF, queries, weights, outputs, panels, sums);
                 }
+                formula => weigh_panels(simd, formula, queries, weights, outputs, panels, sums),
             }
         }
     }

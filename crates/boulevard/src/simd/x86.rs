@@ -95,7 +95,7 @@ macro_rules! x86_of {
         $token:ident, $one:ident, $scalar:ty, $register:ty, registers $count:tt, lanes $lanes:literal, mask $mask:ty;
         $set1:ident $loadu:ident $storeu:ident $add:ident $sub:ident $mul:ident $div:ident $fma:ident $min:ident $max:ident $sqrt:ident;
         reciprocal: |$rv:ident| $reciprocal:expr;
-        exp2: |$e:ident| $exp2:expr;
+        exp2: |$e:ident| with $table:ident = $constants:expr; $exp2:expr;
         less: |$la:ident, $lb:ident| $less:expr;
         and: |$aa:ident, $ab:ident| $and:expr;
         select: |$sm:ident, $sa:ident, $sb:ident| $select:expr;
@@ -191,6 +191,7 @@ macro_rules! x86_of {
             }
             #[inline(always)]
             fn exp2(self, a: Self::V) -> Self::V {
+                let $table = $constants;
                 each!($count, i, {
                     let $e = a[i];
                     // SAFETY: see above.
@@ -288,16 +289,40 @@ const NEAR_ZERO: [f64; 6] = [
     0.000_154_042_116_993_352_25,
 ];
 
+/// Constants of `2^x` in single precision.
+struct Table32 {
+    low: f32,
+    one: f32,
+    coefficients: [f32; 6],
+}
+/// Constants of `2^x` in double precision.
+struct Table64 {
+    low: f64,
+    shift: f64,
+    coefficients: [f64; 6],
+    sixteenths: [f64; 16],
+}
+static TABLE32: &Table32 = &Table32 { low: f32::EXP2_LOW, one: 1.0, coefficients: *f32::EXP2.first_chunk().unwrap() };
+static TABLE64: &Table64 = &Table64 { low: f64::EXP2_LOW, shift: SIXTEENTHS_SHIFT, coefficients: NEAR_ZERO, sixteenths: SIXTEENTHS };
+
+/// Constants that stay in memory. The compiler would keep them in registers all through the loops around a tile, and the tile's own sums,
+/// which are in use all the time, would not find room: a tenth to a fifth of the time of a kernel row.
+#[inline(always)]
+fn in_memory<T>(place: &'static &'static T) -> &'static T {
+    // SAFETY: a reference to a reference that is always there. Volatile: nobody may assume that it is the same the next time.
+    unsafe { std::ptr::read_volatile(place) }
+}
+
 /// Horner's rule for `2^rest`, `rest` in `[0, 1)`.
 macro_rules! horner {
-    ($scalar:ty, $rest:ident, $set1:ident, $fma:ident) => {{
-        let mut sum = $set1(<$scalar>::EXP2[<$scalar>::EXP2.len() - 1]);
-        let mut k = <$scalar>::EXP2.len() - 1;
+    ($coefficients:expr, $one:expr, $rest:ident, $set1:ident, $fma:ident) => {{
+        let mut sum = $set1($coefficients[$coefficients.len() - 1]);
+        let mut k = $coefficients.len() - 1;
         while k > 0 {
             k -= 1;
-            sum = $fma(sum, $rest, $set1(<$scalar>::EXP2[k]));
+            sum = $fma(sum, $rest, $set1($coefficients[k]));
         }
-        $fma(sum, $rest, $set1(1.0))
+        $fma(sum, $rest, $set1($one))
     }};
 }
 
@@ -305,11 +330,11 @@ x86! {
     Avx512 and OneAvx512, f32, __m512, registers 4, lanes 16, mask __mmask16;
     _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_fmadd_ps _mm512_min_ps _mm512_max_ps _mm512_sqrt_ps;
     reciprocal: |a| _mm512_rcp14_ps(a);
-    exp2: |a| {
-        let a = _mm512_max_ps(a, _mm512_set1_ps(f32::EXP2_LOW));
+    exp2: |a| with table = in_memory(&TABLE32); {
+        let a = _mm512_max_ps(a, _mm512_set1_ps(table.low));
         // a - floor(a): rounding mode 1 (down), no fraction bits kept
         let rest = _mm512_reduce_ps::<0x01>(a);
-        _mm512_scalef_ps(horner!(f32, rest, _mm512_set1_ps, _mm512_fmadd_ps), a)
+        _mm512_scalef_ps(horner!(table.coefficients, table.one, rest, _mm512_set1_ps, _mm512_fmadd_ps), a)
     };
     less: |a, b| _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
     and: |a, b| a & b;
@@ -322,19 +347,19 @@ x86! {
     Avx512 and OneAvx512, f64, __m512d, registers 4, lanes 8, mask __mmask8;
     _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_fmadd_pd _mm512_min_pd _mm512_max_pd _mm512_sqrt_pd;
     reciprocal: |a| _mm512_rcp14_pd(a);
-    exp2: |a| {
-        let a = _mm512_max_pd(a, _mm512_set1_pd(f64::EXP2_LOW));
+    exp2: |a| with table = in_memory(&TABLE64); {
+        let a = _mm512_max_pd(a, _mm512_set1_pd(table.low));
         // To the nearest sixteenth: the last four bits of the sum are the number of sixteenths, and the table's index.
-        let shifted = _mm512_add_pd(a, _mm512_set1_pd(SIXTEENTHS_SHIFT));
-        let near = _mm512_sub_pd(shifted, _mm512_set1_pd(SIXTEENTHS_SHIFT));
+        let shifted = _mm512_add_pd(a, _mm512_set1_pd(table.shift));
+        let near = _mm512_sub_pd(shifted, _mm512_set1_pd(table.shift));
         let rest = _mm512_sub_pd(a, near);
-        let (low, high) = (_mm512_loadu_pd(SIXTEENTHS.as_ptr()), _mm512_loadu_pd(SIXTEENTHS.as_ptr().add(8)));
+        let (low, high) = (_mm512_loadu_pd(table.sixteenths.as_ptr()), _mm512_loadu_pd(table.sixteenths.as_ptr().add(8)));
         let power = _mm512_permutex2var_pd(low, _mm512_castpd_si512(shifted), high);
-        let mut sum = _mm512_set1_pd(NEAR_ZERO[5]);
+        let mut sum = _mm512_set1_pd(table.coefficients[5]);
         let mut k = 5;
         while k > 0 {
             k -= 1;
-            sum = _mm512_fmadd_pd(sum, rest, _mm512_set1_pd(NEAR_ZERO[k]));
+            sum = _mm512_fmadd_pd(sum, rest, _mm512_set1_pd(table.coefficients[k]));
         }
         _mm512_scalef_pd(_mm512_fmadd_pd(_mm512_mul_pd(power, rest), sum, power), near)
     };
@@ -355,12 +380,12 @@ x86! {
     Avx2 and OneAvx2, f32, __m256, registers 2, lanes 8, mask __m256;
     _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_fmadd_ps _mm256_min_ps _mm256_max_ps _mm256_sqrt_ps;
     reciprocal: |a| _mm256_rcp_ps(a);
-    exp2: |a| {
+    exp2: |a| with _table = (); {
         let a = _mm256_max_ps(a, _mm256_set1_ps(f32::EXP2_LOW));
         let whole = _mm256_floor_ps(a);
         let rest = _mm256_sub_ps(a, whole);
         let power = _mm256_slli_epi32::<23>(_mm256_add_epi32(_mm256_cvtps_epi32(whole), _mm256_set1_epi32(127)));
-        _mm256_mul_ps(horner!(f32, rest, _mm256_set1_ps, _mm256_fmadd_ps), _mm256_castsi256_ps(power))
+        _mm256_mul_ps(horner!(f32::EXP2, 1.0, rest, _mm256_set1_ps, _mm256_fmadd_ps), _mm256_castsi256_ps(power))
     };
     less: |a, b| _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
     and: |a, b| _mm256_and_ps(a, b);
@@ -377,13 +402,13 @@ x86! {
     Avx2 and OneAvx2, f64, __m256d, registers 2, lanes 4, mask __m256d;
     _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_fmadd_pd _mm256_min_pd _mm256_max_pd _mm256_sqrt_pd;
     reciprocal: |a| _mm256_div_pd(_mm256_set1_pd(1.0), a);
-    exp2: |a| {
+    exp2: |a| with _table = (); {
         let a = _mm256_max_pd(a, _mm256_set1_pd(f64::EXP2_LOW));
         let whole = _mm256_floor_pd(a);
         let rest = _mm256_sub_pd(a, whole);
         let exponent = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_cvtpd_epi32(whole)), _mm256_set1_epi64x(1023));
         let power = _mm256_castsi256_pd(_mm256_slli_epi64::<52>(exponent));
-        _mm256_mul_pd(horner!(f64, rest, _mm256_set1_pd, _mm256_fmadd_pd), power)
+        _mm256_mul_pd(horner!(f64::EXP2, 1.0, rest, _mm256_set1_pd, _mm256_fmadd_pd), power)
     };
     less: |a, b| _mm256_cmp_pd::<_CMP_LT_OQ>(a, b);
     and: |a, b| _mm256_and_pd(a, b);
