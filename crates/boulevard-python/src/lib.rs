@@ -31,6 +31,8 @@ static HEAP: boulevard::internal::heap::Heap = boulevard::internal::heap::Heap::
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::arrays::encode;
+    #[pymodule_export]
     use super::catalogue::{kernels, methods};
     #[pymodule_export]
     use super::front::{front, front_alphas, select};

@@ -60,6 +60,9 @@ pub mod internal {
     pub mod parallel {
         pub use crate::parallel::map;
     }
+    pub mod route {
+        pub use crate::solver::force_route;
+    }
     pub mod random {
         pub use crate::random::Random;
     }
