@@ -7,11 +7,13 @@
 use std::time::Instant;
 
 use boulevard::Error;
-use boulevard::data::{Categories, Dataset, Matrix};
+use boulevard::data::{Categories, Dataset, Matrix, Target};
 use boulevard::kernel::Kernel;
 use boulevard::observe::{Context, Device, StopReason};
-use boulevard::solver::{DoubledKernel, DualProblem, DualSolution, Equality, KernelSource, Options, Route, Solver, TableKernel};
-use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, Svc, SvcModel};
+use boulevard::solver::{
+    DoubledKernel, DualProblem, DualSolution, Equality, Fleet, KernelSource, Options, Piece, Route, Shard, Solver, TableKernel,
+};
+use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, SolverSettings, Spread, Svc, SvcModel};
 
 /// The context of the first card; none, and the reason, where there is none.
 fn cuda() -> Option<Context<'static>> {
@@ -301,6 +303,72 @@ fn predictions_agree() {
         let (most, other) = apart(&cpu, &card, 1e-5);
         println!("{d} features, coefficients of {size}: {most:.1e} apart");
         assert!(most < 3e-4 && other == 0 && (card[0] - 0.25).abs() < 1e-12, "{d}: {most:e} {other} {}", card[0]);
+    }
+}
+
+/// Shards of this process.
+struct Shards(Vec<Shard>);
+
+impl Fleet for Shards {
+    fn call(&mut self, messages: Vec<(usize, Vec<u8>)>) -> boulevard::Result<Vec<Option<Vec<u8>>>> {
+        Ok(messages.into_iter().map(|(shard, message)| Some(self.0[shard].call(&message))).collect())
+    }
+
+    fn returned(&mut self, _: bool) -> boulevard::Result<Vec<usize>> {
+        Ok(Vec::new())
+    }
+}
+
+/// The same table on shards of unequal sizes.
+fn fit_shards(problem: &Problem, svc: &Svc, device: Device, context: &Context<'_>) -> (SvcModel, f64) {
+    let (n, mut first, mut pieces, mut shards) = (problem.y.len(), 0, Vec::new(), Vec::new());
+    for (shard, last) in [n / 2, n / 2 + n / 10, n].into_iter().enumerate() {
+        pieces.push(Piece { shard, first, rows: last - first });
+        let table = problem.x.select(&(first..last).collect::<Vec<_>>()).into_owned();
+        shards.push(Shard::new(table, context.threads).unwrap().on(device));
+        first = last;
+    }
+    let names: Vec<String> = problem.y.iter().map(|y| y.to_string()).collect();
+    let target = Target::Classes(Categories::from_names(&names));
+    let spread = Spread { pieces, columns: problem.x.columns(), target, weights: None, feature_names: None };
+    let (mut fleet, start) = (Shards(shards), Instant::now());
+    let model = svc.fit_spread(&spread, &mut fleet, context).unwrap();
+    assert!(fleet.0.iter().all(|shard| shard.is_on_card() == (device != Device::Cpu)), "{device}");
+    (model, start.elapsed().as_secs_f64())
+}
+
+/// Workers with a card: the optimum of a local fit on the processor.
+#[test]
+fn shards_on_a_card_agree() {
+    let Some(context) = cuda() else { return };
+    let narrow = clouds(20_000, 20, 40, 1.0);
+    let wide = clouds(6000, 150, 12, 1.0);
+    let sparse = Problem { x: wide.x.to_sparse(), y: wide.y.clone() };
+    // One row far outside of what the others hold: halves have no digits for it.
+    let mut values: Vec<f64> = (0..6000).flat_map(|i| (0..150).map(|k| wide.x.get(i, k)).collect::<Vec<_>>()).collect();
+    values[..150].fill(1e5);
+    let outside = Problem { x: Matrix::dense(values, 6000, 150).unwrap(), y: wide.y.clone() };
+    let cases = [
+        ("20 features", narrow, Kernel::rbf(0.05), 10.0),
+        ("150 features", wide, Kernel::rbf(0.005), 10.0),
+        ("sparse rows", sparse, Kernel::rbf(0.005), 10.0),
+        ("a row far outside", outside, Kernel::rbf(0.005), 10.0),
+        ("absolute differences", clouds(6000, 7, 12, 1.0), Kernel::Laplacian { gamma: 0.1.into() }, 1.0),
+    ];
+    for (name, problem, kernel, c) in cases {
+        let solver = SolverSettings { tolerance: 1e-5, libsvm_rounding: false, ..SolverSettings::default() };
+        let svc = Svc { kernel, penalty: Penalty::C(c), solver, ..Svc::default() };
+        let names: Vec<String> = problem.y.iter().map(|y| y.to_string()).collect();
+        let data = Dataset::classes(problem.x.clone(), Categories::from_names(&names));
+        let cpu = context.with_device(Device::Cpu);
+        let local = svc.fit_in(&data, &cpu).unwrap();
+        let (card, seconds) = fit_shards(&problem, &svc, Device::Cuda(0), &cpu);
+        let (_, on_processor) = fit_shards(&problem, &svc, Device::Cpu, &cpu);
+        let (a, b) = (local.report(), card.report());
+        let close = (a.objective - b.objective).abs() / a.objective.abs();
+        println!("three shards, {name}: {seconds:.2} s on the card, {on_processor:.2} on the processor; {close:.1e} apart, {:.1e}", b.violation);
+        assert_eq!(b.stop, StopReason::Converged, "{name}");
+        assert!(b.violation <= 1e-5 && close < 1e-6, "{name}: {close:e} {:e}", b.violation);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use boulevard_cuda::{Card, CudaError};
 
 use super::formula::CardKernel;
-use super::table::{CardTable, Sums};
+use super::table::{CardTable, OUTSIDE, Sums};
 use super::{SHARE, refusal};
 use crate::data::Matrix;
 use crate::error::Result;
@@ -21,8 +21,6 @@ const UNASKED: f64 = 3e10;
 /// Rows on the card at once, and bytes of stored values.
 const ROWS: usize = 1 << 19;
 const STORED: usize = 1 << 30;
-/// New values may be so many times as large as those of the support vectors.
-const OUTSIDE: f64 = 8.0;
 /// Relative error of sums of halves, in units of the size of the coefficients.
 pub(crate) const CARD_ROUNDING: f64 = 4e-7;
 

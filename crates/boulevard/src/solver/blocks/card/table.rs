@@ -5,7 +5,7 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError, Formula};
 
 use super::formula::CardKernel;
-use super::upload::{center, upload, upload_rows};
+use super::upload::{center, column_means, upload, upload_rows};
 use crate::data::Matrix;
 use crate::solver::source::TableView;
 
@@ -20,7 +20,11 @@ const PLAIN_TILE: (usize, usize) = (64, 64);
 /// Shared memory of the wide kernel: three stages of four tables of 128 rows of 40 halves.
 const WIDE_SHARED: usize = 3 * 4 * 128 * 40 * 2;
 
+/// Halves have digits for values of about the same size: other rows may have values so many times as large as a table's own.
+pub(super) const OUTSIDE: f64 = 8.0;
+
 /// How sums are computed for this table.
+#[derive(Clone, Copy)]
 enum Way {
     Narrow { kernel: &'static str, width: usize, shared: usize },
     Wide { kernel: &'static str, width: usize },
@@ -49,6 +53,9 @@ pub(super) struct CardTable {
     way: Way,
     /// On tensor cores, for the split table.
     formula: Formula,
+    /// What was taken off the columns, and the largest absolute value after that.
+    means: Option<Arc<Buffer<f64>>>,
+    largest: f64,
     pub exact: Buffer<f64>,
     pub norms: Buffer<f64>,
     pub all: Packed,
@@ -101,6 +108,28 @@ impl CardTable {
         Self::from_values(card, kernel, exact, rows, columns, way)
     }
 
+    /// Rows of one table alone.
+    pub(super) fn of_rows(card: Arc<Card>, kernel: CardKernel, x: &Matrix<'_>) -> Result<Self, CudaError> {
+        card.enter()?;
+        let (rows, columns) = (x.rows(), x.columns());
+        let mut exact = card.allocate::<f64>(rows * columns)?;
+        upload_rows(&mut exact, 0, x, 0..rows)?;
+        let way = choose(&card, &kernel, columns);
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    /// Other rows, centered and split like these, so that sums over the ones are sums for the others; and whether their values are small
+    /// enough for halves.
+    pub(super) fn beside(&self, x: &Matrix<'_>) -> Result<(Self, bool), CudaError> {
+        let (rows, columns) = (x.rows(), self.columns);
+        let mut exact = self.card.allocate::<f64>(rows * columns)?;
+        upload_rows(&mut exact, 0, x, 0..rows)?;
+        let largest = center(&self.card, &mut exact, rows, columns, self.means.as_deref())?;
+        let near = largest <= OUTSIDE * self.largest;
+        let beside = Self::split(self.card.clone(), self.kernel, exact, rows, columns, self.way, self.means.clone(), self.largest)?;
+        Ok((beside, near))
+    }
+
     fn from_values(
         card: Arc<Card>,
         kernel: CardKernel,
@@ -109,7 +138,22 @@ impl CardTable {
         columns: usize,
         way: Way,
     ) -> Result<Self, CudaError> {
-        let largest = center(&card, &mut exact, rows, columns, kernel.centered)?;
+        let means = if kernel.centered { Some(Arc::new(column_means(&card, &exact, rows, columns)?)) } else { None };
+        let largest = center(&card, &mut exact, rows, columns, means.as_deref())?;
+        Self::split(card, kernel, exact, rows, columns, way, means, largest)
+    }
+
+    /// From values that are centered already; `largest` decides the scale of halves.
+    fn split(
+        card: Arc<Card>,
+        kernel: CardKernel,
+        exact: Buffer<f64>,
+        rows: usize,
+        columns: usize,
+        way: Way,
+        means: Option<Arc<Buffer<f64>>>,
+        largest: f64,
+    ) -> Result<Self, CudaError> {
         let norms = card.allocate::<f64>(rows)?;
         let width = match way {
             Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
@@ -132,7 +176,7 @@ impl CardTable {
             Packed::Single(single)
         };
         card.synchronize()?;
-        Ok(Self { card, kernel, rows, columns, way, formula, exact, norms, all })
+        Ok(Self { card, kernel, rows, columns, way, formula, means, largest, exact, norms, all })
     }
 
     /// The largest absolute value of rows from `from` on.
