@@ -67,9 +67,10 @@ fn clouds(n: usize, d: usize, clusters: usize, spread: f64) -> Problem {
     Problem { x: Matrix::dense(x, n, d).unwrap(), y }
 }
 
-/// Like covertype: 10 numbers from 100 overlapping clusters, one of 4 and one of 40 columns set.
-fn cover(n: usize) -> Problem {
-    let numeric = clouds(n, 10, 100, 1.0);
+/// Like covertype: 10 numbers from 100 overlapping clusters, one of 4 and one of 40 columns set. How far apart clusters are decides how many
+/// rows become support vectors: two thirds with a spread of 1.
+fn cover(n: usize, spread: f64) -> Problem {
+    let numeric = clouds(n, 10, 100, spread);
     let mut numbers = Numbers(77);
     let mut x = Vec::with_capacity(n * 54);
     for row in 0..n {
@@ -306,6 +307,55 @@ fn predictions_agree() {
     }
 }
 
+/// Several outputs at once, one by one, and in double precision: what halves cost, for coefficients of both signs and of one.
+#[test]
+fn several_outputs_agree() {
+    let Some(context) = cuda() else { return };
+    let mut failed = Vec::new();
+    for (d, gamma, n, vectors) in [(40, 0.003, 6000, 2000), (40, 0.05, 6000, 2000), (150, 0.005, 6000, 2000), (784, 0.0002, 3000, 1903)] {
+        let x = clouds(n, d, 12, 1.0).x;
+        for one_sign in [false, true] {
+            let outputs = 3;
+            let mut numbers = Numbers(21);
+            let mut one = machine(&x, vectors, gamma, 1.0);
+            let coefficients: Vec<f64> =
+                (0..outputs * vectors).map(|_| if one_sign { numbers.uniform() } else { numbers.normal() }).collect();
+            let lengths = |power: i32| coefficients[..vectors].iter().map(|c| c.abs().powi(power)).sum::<f64>();
+            let (one_norm, two_norm) = (lengths(1), lengths(2).sqrt());
+            let several = KernelMachine { coefficients: coefficients.clone(), intercepts: vec![0.0; outputs], ..one.clone() };
+            let on = |machine: &KernelMachine, tolerance: f64, device: Device| {
+                KernelMachine { tolerance, ..machine.clone() }.evaluate(&x, &context.with_device(device)).unwrap()
+            };
+            // The tolerance decides the precision.
+            let exact = on(&several, 1e-13, Device::Cpu);
+            let double = on(&several, 1e-13, Device::Cuda(0));
+            let stored = on(&several, 1e6, Device::Cuda(0));
+            let mut summed = vec![0.0; n * outputs];
+            for output in 0..outputs {
+                one.coefficients = coefficients[output * vectors..(output + 1) * vectors].to_vec();
+                one.intercepts = vec![0.0];
+                let values = on(&one, 1e6, Device::Cuda(0));
+                summed.iter_mut().skip(output).step_by(outputs).zip(values).for_each(|(to, value)| *to = value);
+            }
+            let [double, stored, summed] = [double, stored, summed].map(|values| apart(&exact, &values, f64::INFINITY).0);
+            println!(
+                "{d} features, gamma {gamma}, one sign {one_sign}: double {double:.1e}; at once {stored:.1e}, one by one {summed:.1e}: \
+                 {:.1e} and {:.1e} of lengths {two_norm:.0}, {:.1e} and {:.1e} of sums {one_norm:.0}",
+                stored / two_norm,
+                summed / two_norm,
+                stored / one_norm,
+                summed / one_norm
+            );
+            // The bound by which machines choose, twice.
+            let most = 2.0 * (4e-7 * two_norm + 6e-8 * one_norm);
+            if double > 1e-9 * one_norm || stored > most || summed > most {
+                failed.push((d, one_sign));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
 /// Shards of this process.
 struct Shards(Vec<Shard>);
 
@@ -366,7 +416,10 @@ fn shards_on_a_card_agree() {
         let (_, on_processor) = fit_shards(&problem, &svc, Device::Cpu, &cpu);
         let (a, b) = (local.report(), card.report());
         let close = (a.objective - b.objective).abs() / a.objective.abs();
-        println!("three shards, {name}: {seconds:.2} s on the card, {on_processor:.2} on the processor; {close:.1e} apart, {:.1e}", b.violation);
+        println!(
+            "three shards, {name}: {seconds:.2} s on the card, {on_processor:.2} on the processor; {close:.1e} apart, {:.1e}",
+            b.violation
+        );
         assert_eq!(b.stop, StopReason::Converged, "{name}");
         assert!(b.violation <= 1e-5 && close < 1e-6, "{name}: {close:e} {:e}", b.violation);
     }
@@ -421,7 +474,7 @@ fn table() {
     let s20 = clouds(20_000, 20, 40, 1.0);
     row("s20-20k C=1", &s20, 0.05, 1.0, &context, true);
     row("s20-20k C=10", &s20, 0.05, 10.0, &context, true);
-    let middle = cover(131_072);
+    let middle = cover(131_072, 1.0);
     row("cov-131k smooth C=1", &middle, 0.05, 1.0, &context, true);
     row("cov-131k smooth C=10", &middle, 0.05, 10.0, &context, true);
     row("cov-131k spiky C=10", &middle, 0.5, 10.0, &context, false);
@@ -429,7 +482,7 @@ fn table() {
         row("cov-131k smooth C=100", &middle, 0.05, 100.0, &context, false);
         return;
     }
-    let large = cover(524_288);
+    let large = cover(524_288, 1.0);
     row("cov-524k smooth C=1", &large, 0.05, 1.0, &context, false);
     row("cov-524k smooth C=10", &large, 0.05, 10.0, &context, false);
     row("cov-524k spiky C=10", &large, 0.5, 10.0, &context, false);
@@ -439,6 +492,15 @@ fn table() {
     }
     many_classes(&context);
     predictions(&context, &large);
+    drop(large);
+    for spread in [1.5, 2.0] {
+        let (middle, large) = (cover(131_072, spread), cover(524_288, spread));
+        for c in [1.0, 10.0, 100.0] {
+            row(&format!("cov-131k, spread {spread}, smooth C={c}"), &middle, 0.05, c, &context, c == 10.0);
+        }
+        row(&format!("cov-524k, spread {spread}, smooth C=10"), &large, 0.05, 10.0, &context, false);
+        row(&format!("cov-524k, spread {spread}, spiky C=10"), &large, 0.5, 10.0, &context, false);
+    }
 }
 
 /// Ten classes, and what their machines answer.

@@ -25,7 +25,7 @@ use self::formula::CardKernel;
 pub(crate) use engine::{CardBlocks, ROUNDING as CARD_DRIFT};
 pub(crate) use far::FarRows;
 pub(crate) use pairs::{PairTask, solve_pairs};
-pub(crate) use predict::{CARD_ROUNDING, Job, card_sums};
+pub(crate) use predict::{Job, card_sums};
 #[cfg(feature = "card-times")]
 pub use times::card_times;
 

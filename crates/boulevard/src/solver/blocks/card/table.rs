@@ -257,7 +257,10 @@ impl CardTable {
     pub(super) fn weigh(&self, rows: &Packed, count: usize, columns: &Columns, sums: &mut Sums) -> Result<usize, CudaError> {
         let (tile_rows, tile_columns) = self.tile();
         let tiles = columns.count.div_ceil(tile_columns);
-        let splits = sums.splits(&self.card, count, tile_rows, tiles)?;
+        let splits = match self.way {
+            Way::Wide { .. } => sums.even_splits(&self.card, count, tile_rows, tiles)?,
+            _ => sums.splits(&self.card, count, tile_rows, tiles)?,
+        };
         let grid = (count.div_ceil(tile_rows), splits);
         let launch = |kernel| self.card.launch(kernel).grid(grid.0, grid.1);
         match (rows, &columns.packed, &columns.weights32) {
@@ -345,10 +348,24 @@ impl Sums {
 
     /// Into how many parts columns are cut so that few rows keep the whole card busy; there is room for their sums afterwards.
     pub(super) fn splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
+        let splits = Self::fewest(card, rows, tile_rows, tiles);
+        self.reserve(card, rows, splits)
+    }
+
+    /// The same for blocks that have a processor for themselves: cut so that few processors have nothing to do in the last turn.
+    fn even_splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
+        let (fewest, blocks) = (Self::fewest(card, rows, tile_rows, tiles), rows.div_ceil(tile_rows).max(1));
+        self.reserve(card, rows, evenly(blocks, card.processors(), fewest, tiles))
+    }
+
+    fn fewest(card: &Card, rows: usize, tile_rows: usize, tiles: usize) -> usize {
         const BLOCKS_PER_PROCESSOR: usize = 6;
         const MOST: usize = 32;
-        let blocks = rows.div_ceil(tile_rows).max(1);
-        let splits = (BLOCKS_PER_PROCESSOR * card.processors() / blocks).clamp(1, MOST).min(tiles.max(1));
+        (BLOCKS_PER_PROCESSOR * card.processors() / rows.div_ceil(tile_rows).max(1)).clamp(1, MOST).min(tiles.max(1))
+    }
+
+    /// Room for sums, and how many parts there are.
+    fn reserve(&mut self, card: &Arc<Card>, rows: usize, splits: usize) -> Result<usize, CudaError> {
         if self.values.len() < rows * splits {
             // The old memory goes before the new comes.
             self.values = card.allocate(0)?;
@@ -356,6 +373,20 @@ impl Sums {
         }
         Ok(splits)
     }
+}
+
+/// Parts of `fewest` or a little more for which the turns of all processors are filled best, the fewest of those that are nearly as good.
+fn evenly(blocks: usize, processors: usize, fewest: usize, tiles: usize) -> usize {
+    const MORE: usize = 4;
+    const WORTH: f64 = 0.95;
+    // Turns of whole tiles: parts of unequal size wait for the largest.
+    let turns = |splits: usize| (blocks * splits).div_ceil(processors) as f64 * tiles.div_ceil(splits) as f64;
+    (fewest..=fewest + MORE).filter(|&splits| splits <= tiles).fold(
+        fewest,
+        |best, splits| {
+            if turns(splits) < WORTH * turns(best) { splits } else { best }
+        },
+    )
 }
 
 /// How sums are computed: rows in registers up to 128 features of exponential kernels, else both sides through shared memory.
@@ -382,5 +413,20 @@ fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
             kernel: if formula.kind == 0 { "weigh_wide_exponential" } else { "weigh_wide" },
             width: columns.next_multiple_of(32).max(32),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::evenly;
+
+    #[test]
+    fn the_last_turn_is_filled() {
+        // 469 blocks on 132 processors: four turns, the last half empty; cut into three, eleven of which ten and two thirds are needed.
+        assert_eq!(evenly(469, 132, 1, 64), 3);
+        assert_eq!(evenly(4 * 132, 132, 1, 64), 1);
+        assert_eq!(evenly(10, 132, 32, 64), 32);
+        assert_eq!(evenly(469, 132, 1, 1), 1, "nothing to cut");
+        assert_eq!(evenly(40_000, 132, 1, 64), 1, "many turns");
     }
 }

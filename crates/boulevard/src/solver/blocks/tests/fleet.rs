@@ -230,7 +230,10 @@ fn wrong_pieces_and_kernels_are_refused() {
         assert_eq!(error.is_some(), refused, "{device}: {error:?}");
         assert!(fleet.shards.iter().flatten().all(|shard| !shard.is_on_card()));
         if let Some(error) = error {
-            assert!(matches!(&error, Error::Device { device, reason } if device == "cuda:99" && reason.starts_with("shard 0: ")), "{error}");
+            assert!(
+                matches!(&error, Error::Device { device, reason } if device == "cuda:99" && reason.starts_with("shard 0: ")),
+                "{error}"
+            );
         }
     }
     let broken = Matrix::dense(vec![1.0, f64::NAN], 2, 1).unwrap();
