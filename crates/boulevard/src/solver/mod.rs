@@ -46,6 +46,8 @@ pub(crate) use blocks::{Job, PairTask, card_sums, solve_pairs};
 pub use doubled::DoubledKernel;
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;
+#[doc(hidden)]
+pub use route::force_route;
 pub use solve::Solver;
 pub(crate) use solve::{SolveDual, automatic_cache};
 pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel, TableView};
