@@ -498,8 +498,26 @@ fn table() {
         for c in [1.0, 10.0, 100.0] {
             row(&format!("cov-131k, spread {spread}, smooth C={c}"), &middle, 0.05, c, &context, c == 10.0);
         }
+        if spread == 1.5 {
+            workers(&context, &middle);
+        }
         row(&format!("cov-524k, spread {spread}, smooth C=10"), &large, 0.05, 10.0, &context, false);
         row(&format!("cov-524k, spread {spread}, spiky C=10"), &large, 0.5, 10.0, &context, false);
+    }
+}
+
+/// Three workers of a cluster with one card, and on this machine's cores.
+fn workers(context: &Context<'_>, problem: &Problem) {
+    let svc = Svc { kernel: Kernel::rbf(0.05), penalty: Penalty::C(1.0), ..Svc::default() };
+    for device in [Device::Cuda(0), Device::Cuda(0), Device::Cpu] {
+        let (model, seconds) = fit_shards(problem, &svc, device, &context.with_device(Device::Cpu));
+        let report = model.report();
+        println!(
+            "| {} rows on three shards, C=1, {device} | {seconds:.2} | {:.1e} | {:.9e} |",
+            problem.y.len(),
+            report.violation,
+            report.objective
+        );
     }
 }
 
