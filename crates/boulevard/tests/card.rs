@@ -11,7 +11,7 @@ use boulevard::data::{Categories, Dataset, Matrix};
 use boulevard::kernel::Kernel;
 use boulevard::observe::{Context, Device, StopReason};
 use boulevard::solver::{DoubledKernel, DualProblem, DualSolution, Equality, KernelSource, Options, Route, Solver, TableKernel};
-use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, Svc, SvcModel};
+use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, Ready, Svc, SvcModel};
 
 /// The context of the first card; none, and the reason, where there is none.
 fn cuda() -> Option<Context<'static>> {
@@ -284,6 +284,7 @@ fn machine(x: &Matrix<'static>, vectors: usize, gamma: f64, size: f64) -> Kernel
         intercepts: vec![0.25],
         features: x.columns(),
         tolerance: 1e-3,
+        ready: Ready::default(),
     }
 }
 

@@ -16,10 +16,7 @@ use crate::kernel::Kernel;
 use crate::metrics::pareto::hypervolume;
 use crate::observe::Context;
 use crate::picture::Picture;
-use crate::svm::{
-    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Rows, SolverSettings, Svc,
-    SvcModel, calibration_details, details, support_by_class,
-};
+use crate::svm::{Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Ready, Rows, SolverSettings, Svc, SvcModel, calibration_details, details, support_by_class};
 
 /// The front of one two-class problem: a class against the others.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,6 +152,7 @@ impl Samples<'_> {
             intercepts,
             features: self.features,
             tolerance: solver.tolerance,
+            ready: Ready::default(),
         };
         let parameters = Svc {
             kernel: self.kernel.clone(),
