@@ -1,7 +1,7 @@
 //! Rows that stay while samples come one by one: they are put in the order that tiles read once, and not for every sample.
 
 use super::Kernel;
-use super::pack::{PackedTable, Packed, Recipe, accuracy, center, recipe};
+use super::pack::{Packed, PackedTable, Recipe, accuracy, center, recipe};
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::observe::Context;

@@ -15,7 +15,10 @@ use crate::kernel::Kernel;
 use crate::linalg::dot;
 use crate::observe::Context;
 use crate::picture::Picture;
-use crate::svm::{Answers, Calibration, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Ready, Rows, Sigmoid, argmax, codes, consistent, details};
+use crate::svm::{
+    Answers, Calibration, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Ready, Rows, Sigmoid, argmax, codes, consistent,
+    details,
+};
 use crate::words::listed;
 
 /// Folds behind a calibration.

@@ -16,7 +16,10 @@ use crate::kernel::Kernel;
 use crate::metrics::pareto::hypervolume;
 use crate::observe::Context;
 use crate::picture::Picture;
-use crate::svm::{Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Ready, Rows, SolverSettings, Svc, SvcModel, calibration_details, details, support_by_class};
+use crate::svm::{
+    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Ready, Rows, SolverSettings, Svc,
+    SvcModel, calibration_details, details, support_by_class,
+};
 
 /// The front of one two-class problem: a class against the others.
 #[derive(Clone, Debug, PartialEq)]

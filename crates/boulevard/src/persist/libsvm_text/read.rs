@@ -8,7 +8,10 @@ use crate::data::{Csr, Matrix};
 use crate::kernel::Kernel;
 use crate::persist::AnyModel;
 use crate::persist::machine::check_machine;
-use crate::svm::{Calibration, CalibrationMethod, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Ready, Sigmoid, Svc, SvcModel, Svr, SvrModel, Tube};
+use crate::svm::{
+    Calibration, CalibrationMethod, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Ready, Sigmoid, Svc, SvcModel, Svr,
+    SvrModel, Tube,
+};
 
 /// A line and what is wrong with it.
 type Fault = (usize, String);

@@ -16,7 +16,6 @@ use crate::solver::{
 };
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pairs};
-use crate::svm::ready::Ready;
 
 /// Bounds of `b` for costs and signs: `[0, c]` for `+1`, `[-c, 0]` for `-1`.
 pub(crate) fn sample_bounds(signs: &[f64], costs: &[f64]) -> (Vec<f64>, Vec<f64>) {
@@ -271,7 +270,7 @@ impl Svc {
             intercepts,
             features,
             tolerance: self.solver.tolerance,
-            ready: Ready::default(),
+            ready: crate::svm::Ready::default(),
         };
         Ok((machine, counts))
     }
