@@ -12,7 +12,7 @@ use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
 use crate::simd::Real;
-use crate::solver::{CARD_ROUNDING, Job, SMALL, card_sums};
+use crate::solver::{Job, SMALL, card_sums};
 use crate::words::share;
 
 /// Samples judged at once; bounds the work space. Callers that judge a table in parts keep to it: then the parts are those of one call.
@@ -121,7 +121,6 @@ impl KernelMachine {
     fn on_card(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
         let (n, all, outputs) = (x.rows(), self.len(), self.outputs());
         let rows = self.coefficients.len() / all.max(1);
-        let exactly = CARD_ROUNDING * self.size() > SINGLE_SHARE * self.tolerance;
         let counts = match &self.layout {
             Layout::Full => vec![all],
             Layout::Pairs(counts) => counts.clone(),
@@ -134,6 +133,7 @@ impl KernelMachine {
         }
         let jobs: Vec<Job<'_>> =
             parts.iter().map(|(first, count, weights)| Job { first: *first, count: *count, outputs: rows, weights }).collect();
+        let exactly = jobs.iter().any(|job| job.card_error() > SINGLE_SHARE * self.tolerance);
         let Some(sums) = card_sums(&self.kernel, &self.vectors, x, &jobs, exactly, context)? else { return Ok(None) };
         let mut values: Vec<f64> = self.intercepts.iter().copied().cycle().take(n * outputs).collect();
         for (class, sums) in sums.iter().enumerate() {

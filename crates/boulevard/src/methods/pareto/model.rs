@@ -289,8 +289,9 @@ impl Model for ParetoModel {
     /// of an evolved point rest on exact points at the same sum.
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
+        let (data, _) = self.parameters.kinds(data)?;
         self.classifier.calibration =
-            Some(self.classifier.fit_calibration(&learner, data, self.parameters.seed, self.parameters.calibration, context)?);
+            Some(self.classifier.fit_calibration(&learner, &data, self.parameters.seed, self.parameters.calibration, context)?);
         Ok(())
     }
 
