@@ -23,9 +23,15 @@ mod shards;
 
 use pyo3::prelude::*;
 
+/// Large blocks go back to the system when a fit is over.
+#[global_allocator]
+static HEAP: boulevard::internal::heap::Heap = boulevard::internal::heap::Heap::new();
+
 /// Native part of `boulevard`; not meant to be used directly.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::arrays::encode;
     #[pymodule_export]
     use super::catalogue::{kernels, methods};
     #[pymodule_export]

@@ -18,6 +18,7 @@ import pandas as pd  # noqa: E402
 
 import boulevard  # noqa: E402
 import boulevard.ray as br  # noqa: E402
+from boulevard.exceptions import DeviceError  # noqa: E402
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide"
 
@@ -102,6 +103,8 @@ def test_bad_input(cluster, table):
     broken = X.copy()
     broken[600, 0] = np.nan
     assert "block 1: row 100" in message(blocks(broken), blocks(y))
+    with pytest.raises(DeviceError, match="^device cuda:99: shard [0-2]: "):
+        br.SVC(device="cuda:99").fit(blocks(X), blocks(y))
     assert "name a column" in message(ray.data.from_pandas(pd.DataFrame({"a": [1.0, 2.0]})), "b")
 
 

@@ -1,7 +1,7 @@
 //! One fit of a large table, with what it claims and what it took.
 //!
 //! ```text
-//! cargo run --release -p boulevard --example large_fit -- FILE C GAMMA [TOLERANCE]
+//! cargo run --release -p boulevard --example large_fit -- FILE C GAMMA [TOLERANCE [CACHE_MB [pairs|blocks]]]
 //! ```
 //! The last column of the file is the label; `bench/large.py write ROWS FILE` makes one.
 
@@ -13,12 +13,21 @@ use boulevard::prelude::*;
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [file, numbers @ ..] = &words[..] else { return Err(Error::data("say FILE C GAMMA [TOLERANCE]")) };
+    let [file, numbers @ ..] = &words[..] else { return Err(Error::data("say FILE C GAMMA [TOLERANCE [CACHE_MB [pairs|blocks]]]")) };
     let number = |place: usize, default: f64| {
         numbers.get(place).map_or(Ok(default), |text| text.parse().map_err(|_| Error::data(format!("`{text}` is not a number"))))
     };
     let data = Dataset::read(file)?;
-    let solver = SolverSettings { tolerance: number(2, 1e-3)?, ..SolverSettings::default() };
+    let mut solver = SolverSettings { tolerance: number(2, 1e-3)?, ..SolverSettings::default() };
+    if numbers.len() > 3 {
+        solver.cache_megabytes = Some(number(3, 0.0)?);
+    }
+    match numbers.get(4).map(String::as_str) {
+        None => {}
+        Some("pairs") => boulevard::internal::route::force_route(false),
+        Some("blocks") => boulevard::internal::route::force_route(true),
+        Some(other) => return Err(Error::data(format!("`{other}` is neither pairs nor blocks"))),
+    }
     let svc = Svc { kernel: Kernel::rbf(number(1, 0.05)?), penalty: Penalty::C(number(0, 1.0)?), solver, ..Svc::default() };
     let start = Instant::now();
     let model = svc.fit(&data)?;

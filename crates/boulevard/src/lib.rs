@@ -23,6 +23,7 @@ mod check;
 pub mod data;
 pub mod error;
 pub mod gallery;
+mod heap;
 pub mod kernel;
 mod linalg;
 pub mod methods;
@@ -50,11 +51,17 @@ pub mod internal {
     pub mod check {
         pub use crate::check::*;
     }
+    pub mod heap {
+        pub use crate::heap::Heap;
+    }
     pub mod linear {
         pub use crate::svm::linear::{Place, SideBySide, SparseRows};
     }
     pub mod parallel {
         pub use crate::parallel::map;
+    }
+    pub mod route {
+        pub use crate::solver::force_route;
     }
     pub mod random {
         pub use crate::random::Random;

@@ -402,7 +402,8 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         """Make a predictor for one row at a time, for services where microseconds count.
 
         The result knows nothing of scikit-learn: ``predict(row)`` and ``decision_function(row)`` take one row, a 1-D array of float64 or
-        a list of numbers, and give one answer, in a tenth of the time that ``predict`` needs for a table of one row. Names of features
+        a list of numbers, and give one answer, in a tenth of the time that ``predict`` needs for a table of one row: a kernel machine keeps
+        its support vectors once more, in the order in which they are read. Names of features
         are not looked at. It can be pickled, and it stays as it is when the estimator is fitted again.
 
         Returns

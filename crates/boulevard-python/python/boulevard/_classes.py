@@ -81,13 +81,16 @@ class ClassesMixin(NativeEstimator):
             y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O":
             check_classification_targets(y)
-        if y.dtype.kind in "biuf":
-            # The same as below in two thirds of the time, which small fits notice. (Labels that are no numbers are refused below.)
+        quick = _core.encode(y)
+        if quick is not None:
+            classes, codes = quick
+        elif y.dtype.kind in "biuf":
+            # The same as below in two thirds of the time. (Labels that are no numbers are refused below.)
             classes = np.unique(y)
             codes = np.searchsorted(classes, y)
         else:
             classes, codes = np.unique(y, return_inverse=True)
-        if y.dtype.kind == "f" and not (np.isfinite(classes).all() and (classes == np.floor(classes)).all()):
+        if quick is None and y.dtype.kind == "f" and not (np.isfinite(classes).all() and (classes == np.floor(classes)).all()):
             self._read_again(*original, reset=True)
             check_classification_targets(y)
         if len(classes) < 2:

@@ -5,6 +5,7 @@
 //! when they do not.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,14 @@ impl fmt::Display for Route {
     }
 }
 
+/// A way that everything takes: 1 pair steps, 2 blocks; 0 is the choice.
+static FORCED: AtomicU8 = AtomicU8::new(0);
+
+/// Forces pair steps (`false`) or blocks on all fits of the process from some thousand rows up: for measurements of the choice, nothing else.
+pub fn force_route(blocks: bool) {
+    FORCED.store(1 + u8::from(blocks), Ordering::Relaxed);
+}
+
 /// Chooses for `problem` with room for `cache` bytes of rows; `shared` if many problems will use the same rows.
 pub(super) fn choose(source: &dyn KernelSource, problem: &DualProblem<'_>, cache: usize, shared: bool) -> Route {
     let n = source.len();
@@ -85,6 +94,11 @@ pub(super) fn choose(source: &dyn KernelSource, problem: &DualProblem<'_>, cache
     }
     if !may_block(source) {
         return Route::Indefinite;
+    }
+    match FORCED.load(Ordering::Relaxed) {
+        0 => {}
+        1 => return Route::Small,
+        _ => return Route::Crowded,
     }
     let many = ((source.dimensions() as f64 - FEW) / (MANY - FEW)).clamp(0.0, 1.0);
     // Rows that serve many problems are worth their memory with any number of features.

@@ -26,10 +26,8 @@ impl ParetoSvc {
         }
         let codes = data.expect_classes()?.codes();
         let weight = |row: usize| data.weights.as_ref().map_or(1.0, |weights| weights[row]);
-        let mut keys: Vec<(u32, u64, usize)> = (0..data.len())
-            .filter(|&row| weight(row) > 0.0)
-            .map(|row| (codes[row], content_key(&data.x, row, ORDER), row))
-            .collect();
+        let mut keys: Vec<(u32, u64, usize)> =
+            (0..data.len()).filter(|&row| weight(row) > 0.0).map(|row| (codes[row], content_key(&data.x, row, ORDER), row)).collect();
         keys.sort_unstable();
         let same = |a: &(u32, u64, usize), b: &(u32, u64, usize)| (a.0, a.1) == (b.0, b.1);
         let repeated = keys.windows(2).any(|pair| same(&pair[0], &pair[1]));

@@ -17,7 +17,7 @@ use crate::metrics::pareto::hypervolume;
 use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::{
-    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Rows, SolverSettings, Svc,
+    Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Ready, Rows, SolverSettings, Svc,
     SvcModel, calibration_details, crowded, details, support_by_class,
 };
 
@@ -155,6 +155,7 @@ impl Samples<'_> {
             intercepts,
             features: self.features,
             tolerance: solver.tolerance,
+            ready: Ready::default(),
         };
         let parameters = Svc {
             kernel: self.kernel.clone(),
