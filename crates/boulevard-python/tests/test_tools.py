@@ -192,4 +192,4 @@ def test_every_automatic_choice_says_why_and_what_overrides_it():
     plain = boulevard.ParetoSVC(gamma=0.1, bias="objective", pick=3, n_points=20).fit(X, y)
     assert plain.chosen_because_ is None
     with pytest.raises(NotFittedError):
-        boulevard.BoostedSVC().chosen_because_  # noqa: B018
+        boulevard.BoostedSVC().chosen_because_

@@ -97,7 +97,8 @@ pub(super) fn chosen(model: &ParetoModel) -> Option<String> {
             model.estimate_rows
         )),
         _ => {
-            let how = if model.marks().knee.is_some() { "the corner of slack against norm" } else { "nearest to 1: the curve has no corner" };
+            let how =
+                if model.marks().knee.is_some() { "the corner of slack against norm" } else { "nearest to 1: the curve has no corner" };
             parts.push(format!("C = {c}, {how} (`pick` overrides it)"));
         }
     }
