@@ -3,7 +3,7 @@
 //! A threshold is where the measure of those scores, pooled over all splits, is largest. Labels are tuned in turn, each with the others'
 //! thresholds in force, because a row that no label claims may go to its best label ([`super::AtLeastOne`]): then every threshold moves
 //! rows of all labels. A measure as a function of one threshold is ragged, the more so the fewer carriers a label has: it is smoothed over
-//! thresholds that claim about as many rows ([`super::smooth`]).
+//! neighboring thresholds ([`super::smooth`]).
 
 use std::cmp::Ordering;
 
@@ -134,8 +134,14 @@ impl<'a> Scores<'a> {
         let values: Vec<f64> = candidates.iter().map(|&t| view.worth(scores, t)).collect();
         // A limit of recall is a cliff: a wide window would stay far away from it.
         let part = if matches!(self.goal.worth, Worth::Precision { .. }) { 0.1 } else { 1.0 };
-        let rare = self.carriers[label].min(if flipped { self.all - self.carriers[label] } else { f64::INFINITY });
-        let smoothed = smooth::smoothed(&places.sizes, &values, part * smooth::bandwidth(rare));
+        let carriers = if flipped { self.all - self.carriers[label] } else { self.carriers[label] };
+        let smoothed = match self.goal.rule {
+            // Chosen for one label at a time; labels that share rows, and give each other rows, keep the window over scores.
+            Rule::Labels { .. } => {
+                smooth::smoothed(candidates, &values, part * smooth::bandwidth_of_scores(scores, &self.signs[label], self.weights))
+            }
+            _ => smooth::smoothed(&places.sizes, &values, part * smooth::bandwidth(carriers)),
+        };
         let most = smoothed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Of several that are equally good, the one that changes least.
         let good = (0..candidates.len()).filter(|&k| smoothed[k] >= most - TIE);
