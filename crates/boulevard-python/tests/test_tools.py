@@ -164,7 +164,7 @@ def test_example_scripts_run(script, tmp_path):
     )
 
 
-@pytest.mark.parametrize("suite", ["svm"])
+@pytest.mark.parametrize("suite", ["svm", "quick"])
 def test_scikit_learns_own_tests(suite, capsys):
     done = subprocess.run([sys.executable, str(HERE / "run_sklearn_suite.py"), suite], capture_output=True, text=True, timeout=300)
     with capsys.disabled():

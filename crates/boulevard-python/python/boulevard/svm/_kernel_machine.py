@@ -112,6 +112,7 @@ class KernelEstimator(NativeEstimator):
             raise TypeError("Sparse precomputed kernels are not supported.")
         X, y = self._read(X, y, reset=True, needs_y=needs_y)
         if kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            self._read_anything(X, y, reset=True, needs_y=needs_y)  # what is not finite is named first
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
         self.shape_fit_ = X.shape
         self._sparse = sp.issparse(X)
