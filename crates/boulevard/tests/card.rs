@@ -13,7 +13,7 @@ use boulevard::observe::{Context, Device, StopReason};
 use boulevard::solver::{
     DoubledKernel, DualProblem, DualSolution, Equality, Fleet, KernelSource, Options, Piece, Route, Shard, Solver, TableKernel,
 };
-use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, SolverSettings, Spread, Svc, SvcModel};
+use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, Ready, SolverSettings, Spread, Svc, SvcModel};
 
 /// The context of the first card; none, and the reason, where there is none.
 fn cuda() -> Option<Context<'static>> {
@@ -290,6 +290,7 @@ fn machine(x: &Matrix<'static>, vectors: usize, gamma: f64, size: f64) -> Kernel
         intercepts: vec![0.25],
         features: x.columns(),
         tolerance: 1e-3,
+        ready: Ready::default(),
     }
 }
 
