@@ -5,7 +5,7 @@
     python bench/predict.py sparse              milliseconds per call of predict, 20 000 x 50 000 sparse rows, beside scikit-learn's
 
 The quickest of several rounds counts: what the code needs, whatever else the machine does. `rows` counts processor time, because a call is
-one thread's work; in `sparse` the contenders take turns, both machines have the same weights, and seconds are those of the clock, beside
+one thread's work, and has the median of the rounds in brackets; in `sparse` the contenders take turns, both machines have the same weights, and seconds are those of the clock, beside
 processor time on one thread.
 """
 
@@ -24,9 +24,10 @@ import boulevard
 warnings.simplefilter("ignore")
 
 
-def best(call, number, rounds=7):
-    """Microseconds of processor time of the quickest round."""
-    return 1e6 * min(timeit.repeat(call, number=number, repeat=rounds, timer=time.thread_time)) / number
+def cost(call, number, digits=0, rounds=15):
+    """Microseconds of processor time of the quickest round, and of the round in the middle."""
+    found = [1e6 * seconds / number for seconds in timeit.repeat(call, number=number, repeat=rounds, timer=time.thread_time)]
+    return f"{min(found):.{digits}f} ({np.median(found):.{digits}f})"
 
 
 def rows():
@@ -52,14 +53,14 @@ def rows():
     for model, table in fitted:
         row = table[:1].copy()
         numbers, flat, frozen = row.tolist(), row[0].copy(), model.freeze()
-        times = [best(lambda: model.predict(row), 300), best(lambda: model.predict(numbers), 300), best(lambda: frozen.predict(flat), 1000)]
+        times = [cost(lambda: model.predict(row), 300), cost(lambda: model.predict(numbers), 300), cost(lambda: frozen.predict(flat), 1000, 1)]
         theirs = getattr(sklearn.svm, type(model).__name__, None)
         beside = ""
         if theirs is not None:
             other = theirs().fit(table, several if table is Z else y)
-            beside = f"{best(lambda: other.predict(row), 100):.0f}"
+            beside = cost(lambda: other.predict(row), 100)
         name = type(model).__name__ + (", 4 classes" if table is Z else "")
-        print(f"| {name} | {times[0]:.0f} | {times[1]:.0f} | {times[2]:.1f} | {beside} |", flush=True)
+        print(f"| {name} | {' | '.join(times)} | {beside} |", flush=True)
 
 
 def sparse(rounds):

@@ -70,6 +70,13 @@ functions! {
     free = "cuMemFree_v2" (Address);
     fill = "cuMemsetD8Async" (Address, u8, usize, *mut c_void);
     copy_in = "cuMemcpyHtoD_v2" (Address, *const c_void, usize);
+    copy_in_later = "cuMemcpyHtoDAsync_v2" (Address, *const c_void, usize, *mut c_void);
+    host_allocate = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+    host_free = "cuMemFreeHost" (*mut c_void);
+    event_create = "cuEventCreate" (*mut *mut c_void, c_uint);
+    event_destroy = "cuEventDestroy_v2" (*mut c_void);
+    event_record = "cuEventRecord" (*mut c_void, *mut c_void);
+    event_wait = "cuEventSynchronize" (*mut c_void);
     copy_out = "cuMemcpyDtoH_v2" (*mut c_void, Address, usize);
     copy_within = "cuMemcpyDtoDAsync_v2" (Address, Address, usize, *mut c_void);
     launch = "cuLaunchKernel" (*mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void, *mut *mut c_void, *mut *mut c_void);
@@ -220,6 +227,22 @@ impl Driver {
         self.check("cuMemcpyHtoD", code)
     }
 
+    /// Memory of the host that the card reads by itself.
+    pub(crate) fn slot(&'static self, bytes: usize) -> Result<Slot, CudaError> {
+        const NO_TIMES: c_uint = 2;
+        let (mut memory, mut event) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the pointers are to locals.
+        self.check("cuMemHostAlloc", unsafe { (self.functions.host_allocate)(&mut memory, bytes, 0) })?;
+        // SAFETY: the pointer is to a local.
+        let made = self.check("cuEventCreate", unsafe { (self.functions.event_create)(&mut event, NO_TIMES) });
+        if let Err(error) = made {
+            // SAFETY: allocated a line ago, and nobody else knows of it.
+            let _ = unsafe { (self.functions.host_free)(memory) };
+            return Err(error);
+        }
+        Ok(Slot { driver: self, memory: Handle(memory), event: Handle(event), bytes })
+    }
+
     /// Copies plain numbers from the card; waits for kernels before it.
     pub(crate) fn copy_out<T: Plain>(&self, values: &mut [T], address: Address) -> Result<(), CudaError> {
         // SAFETY: the slice is writable for its bytes and any bytes are values of a plain type.
@@ -270,11 +293,56 @@ impl Driver {
     }
 }
 
+/// A piece of the host's memory that stays where it is, so that the card copies from it while the processor goes on.
+pub(crate) struct Slot {
+    driver: &'static Driver,
+    memory: Handle,
+    event: Handle,
+    bytes: usize,
+}
+
+impl Slot {
+    /// Numbers of a type that fit.
+    pub(crate) fn room<T: Plain>(&self) -> usize {
+        self.bytes / size_of::<T>()
+    }
+
+    /// Begins to copy numbers to the card, after whatever the slot was used for before. No more than there is room for.
+    pub(crate) fn send<T: Plain>(&mut self, address: Address, values: &[T]) -> Result<(), CudaError> {
+        let (driver, bytes) = (self.driver, size_of_val(values));
+        assert!(bytes <= self.bytes, "more than fits into a slot");
+        self.wait()?;
+        // SAFETY: the slot owns its memory, which is as large (checked above) and which the card does not read any more; numbers have no
+        // padding. The range at `address` lies in one buffer (its owner checks).
+        let code = unsafe {
+            std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), self.memory.0.cast::<u8>(), bytes);
+            (driver.functions.copy_in_later)(address, self.memory.0, bytes, std::ptr::null_mut())
+        };
+        driver.check("cuMemcpyHtoDAsync", code)?;
+        // SAFETY: the event is the slot's own.
+        driver.check("cuEventRecord", unsafe { (driver.functions.event_record)(self.event.0, std::ptr::null_mut()) })
+    }
+
+    /// Waits until the card has read what was sent last.
+    pub(crate) fn wait(&self) -> Result<(), CudaError> {
+        // SAFETY: the event is the slot's own; one that was never recorded counts as done.
+        self.driver.check("cuEventSynchronize", unsafe { (self.driver.functions.event_wait)(self.event.0) })
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let _ = self.wait();
+        // SAFETY: both are the slot's own, and the card does not use them any more.
+        let _ = unsafe { ((self.driver.functions.event_destroy)(self.event.0), (self.driver.functions.host_free)(self.memory.0)) };
+    }
+}
+
 /// Numbers without padding or forbidden bits.
 ///
 /// # Safety
 /// Any bytes must be a value of the type.
-pub unsafe trait Plain: Copy + Default + 'static {}
+pub unsafe trait Plain: Copy + Default + Send + Sync + 'static {}
 // SAFETY: any bytes are a number.
 unsafe impl Plain for u8 {}
 // SAFETY: any bytes are a number.

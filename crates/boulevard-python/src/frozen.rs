@@ -70,7 +70,10 @@ impl Frozen {
             Answers::Tasks { .. } => {
                 Err(convert(py, Error::data("a model of several tasks cannot be frozen: ask the estimator about a task")))
             }
-            _ => Ok(Self { any, labels }),
+            _ => {
+                any.make_ready(&Context::single()).map_err(|error| convert(py, error))?;
+                Ok(Self { any, labels })
+            }
         }
     }
 

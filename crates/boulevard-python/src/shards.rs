@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use boulevard::any::AnyModel;
 use boulevard::data::{Categories, Target};
+use boulevard::observe::Device;
 use boulevard::solver::{Fleet, Piece, RoundReport, SHARD_VERSION, Shard as NativeShard};
 use boulevard::svm::{OneClass, Spread, Svc, SvcModel, Svr};
 use boulevard::{Error, Result};
@@ -25,11 +26,12 @@ pub struct Shard {
 
 #[pymethods]
 impl Shard {
-    /// A shard with a copy of these rows.
+    /// A shard with a copy of these rows, whose sums are computed on `device`.
     #[new]
-    fn new(py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Self> {
+    fn new(py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize, device: &str) -> PyResult<Self> {
+        let device = device.parse().map_err(|error| convert(py, error))?;
         let table = Table::extract(x)?.matrix()?.into_owned();
-        let inner = py.detach(|| NativeShard::new(table, threads)).map_err(|error| convert(py, error))?;
+        let inner = py.detach(|| NativeShard::new(table, threads)).map_err(|error| convert(py, error))?.on(device);
         Ok(Self { inner: Mutex::new(inner) })
     }
 
@@ -43,6 +45,12 @@ impl Shard {
     fn call<'py>(&self, py: Python<'py>, message: &[u8]) -> Bound<'py, PyBytes> {
         let answer = py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).call(message));
         PyBytes::new(py, &answer)
+    }
+
+    /// Whether this is the name of a device; an error if not.
+    #[staticmethod]
+    fn check_device(py: Python<'_>, device: &str) -> PyResult<()> {
+        device.parse::<Device>().map(|_| ()).map_err(|error| convert(py, error))
     }
 
     /// Its rows.

@@ -19,6 +19,7 @@ import pandas as pd  # noqa: E402
 
 import boulevard  # noqa: E402
 import boulevard.dask as bd  # noqa: E402
+from boulevard.exceptions import DeviceError  # noqa: E402
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide"
 
@@ -161,6 +162,8 @@ def test_bad_input(client, table):
     other = distributed.Client(client.scheduler.address, set_as_default=False)
     other.close()
     assert "closed" in message(A, b, estimator=bd.SVC(client=other))
+    with pytest.raises(DeviceError, match="^device cuda:99: shard [01]: "):
+        bd.SVC(device="cuda:99").fit(A, b)
 
     def nobody():
         raise ValueError("No global client found")

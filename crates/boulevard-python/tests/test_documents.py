@@ -70,32 +70,66 @@ def program():
     return next((place for place in places if place.is_file()), None)
 
 
-@pytest.mark.parametrize("name", ["shell", "from_libsvm"])
-def test_shell_blocks_run(name, tmp_path):
-    if program() is None:
-        pytest.skip("the program is not built")
-    path = tmp_path / "bin"
-    path.mkdir()
-    shutil.copy(program(), path / "boulevard")
+def write_tables(folder):
+    """The files that pages speak of, small."""
     from sklearn.datasets import dump_svmlight_file, load_iris
 
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     head = "length,width,petal_length,petal_width"
     rows = [",".join(map(str, row)) for row in X]
-    (tmp_path / "flowers.csv").write_text(f"{head},kind\n" + "".join(f"{r},{names[k]}\n" for r, k in zip(rows, y, strict=True)))
-    (tmp_path / "new.csv").write_text(f"{head}\n" + "\n".join(rows[::7]) + "\n")
+    (folder / "flowers.csv").write_text(f"{head},kind\n" + "".join(f"{r},{names[k]}\n" for r, k in zip(rows, y, strict=True)))
+    (folder / "new.csv").write_text(f"{head}\n" + "\n".join(rows[::7]) + "\n")
     for file in ("train.svm", "test.svm", "test.scaled.svm"):
-        dump_svmlight_file(X, y, str(tmp_path / file), zero_based=False)
+        dump_svmlight_file(X, y, str(folder / file), zero_based=False)
+    shutil.copy(folder / "flowers.csv", folder / "letters.csv")
+    hard = [f"{r},{'rock' if k == 1 else 'mine'}\n" for r, k in zip(rows, y, strict=True) if k]
+    for file in ("data.csv", "table.csv", "ionosphere.csv", "sonar.csv"):
+        (folder / file).write_text(f"{head},kind\n" + "".join(hard))
+    (folder / "prices.csv").write_text("length,width,price\n" + "".join(f"{a},{b},{c}\n" for a, b, c, _ in X))
+    (folder / "rows.csv").write_text(f"{head},beach,sunset,urban\n" + "".join(f"{r},{k % 2},{k // 2},{int(k == 0)}\n" for r, k in zip(rows, y, strict=True)))
+    (folder / "echoes.csv").write_text(f"{head},track,kind\n" + "".join(f"{r},t{i // 5},{names[k]}\n" for i, (r, k) in enumerate(zip(rows, y, strict=True))))
+
+
+#: Pages whose shell blocks are run.
+SHELL = ["guide/shell", "guide/from_libsvm", "guide/pictures"]
+SHELL += [f"concepts/{name}" for name in ("boosted", "feature_induction", "gpu", "multi_sample", "pareto", "svm", "tune")]
+#: What is not: a server that waits for somebody (it has tests of its own), tables of papers with data of the reader's, installations.
+NOT_RUN = ("boulevard explore", "boulevard reproduce TABLE", "pip install", "cargo add")
+
+
+@pytest.mark.parametrize("name", SHELL)
+def test_shell_blocks_run(name, tmp_path):
+    if program() is None:
+        pytest.skip("the program is not built")
+    path = tmp_path / "bin"
+    path.mkdir()
+    shutil.copy(program(), path / "boulevard")
+    write_tables(tmp_path)
+    if name == "concepts/multi_sample":
+        shutil.copy(tmp_path / "echoes.csv", tmp_path / "new.csv")
     environment = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}", "NO_COLOR": "1"}
     ran = 0
-    for block in blocks(GUIDE / f"{name}.md", "sh"):
-        if "boulevard explore" in block:
-            continue  # a server that waits for somebody; it has tests of its own
-        done = subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    for block in blocks(ROOT / "docs" / f"{name}.md", "sh"):
+        lines = [line for line in block.splitlines() if not line.startswith(NOT_RUN)]
+        if not lines:
+            continue
+        # There may be no card here.
+        text = "\n".join(lines).replace("--device cuda", "--device auto")
+        done = subprocess.run(["bash", "-euc", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, block + done.stdout[-2000:] + done.stderr[-2000:]
         ran += 1
     assert ran >= 1
+
+
+def test_every_page_with_a_shell_block_is_run():
+    pages = [*(ROOT / "docs" / "guide").glob("*.md"), *(ROOT / "docs" / "concepts").glob("*.md")]
+    left = {
+        f"{page.parent.name}/{page.stem}"
+        for page in pages
+        if any(not line.startswith(NOT_RUN) for block in blocks(page, "sh") for line in block.splitlines())
+    }
+    assert left <= set(SHELL), left - set(SHELL)
 
 
 def test_the_rust_page_shows_the_example_that_is_compiled():

@@ -131,7 +131,7 @@ def test_kernels_that_do_not_fit(two):
         SVC(kernel="precomputed").fit(X, y)
     with pytest.raises(TypeError, match="Sparse precomputed kernels are not supported"):
         SVC(kernel="precomputed").fit(sp.csr_array(X @ X.T), y)
-    with pytest.raises(ValueError, match="the number of samples at training time"):
+    with pytest.raises(ValueError, match="X has 6 features, but SVC is expecting .* one column per sample at training time"):
         SVC(kernel="precomputed").fit(X @ X.T, y).predict(X)
     with pytest.raises(AttributeError, match="only available when using a linear kernel"):
         SVC().fit(X, y).coef_

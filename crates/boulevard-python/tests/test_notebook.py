@@ -45,6 +45,8 @@ def test_fitted_estimators_show_facts_and_a_picture(cls, two):
     assert len(list(tree.iter("td"))) == len(heads)
     assert ("<svg" in text) == (cls in PICTURED), text
     assert "script" not in text and "http://www.w3.org/2000/svg" in text or "<svg" not in text
+    # Python's words, not the program's; and no table in a line.
+    assert "--calibrate" not in text and "support edge round" not in text
 
 
 def test_the_diagram_is_still_there_and_names_are_escaped(two):

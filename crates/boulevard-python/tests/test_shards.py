@@ -9,7 +9,7 @@ import boulevard
 from boulevard import _shards
 from boulevard._shards import ThreadEngine
 from boulevard._spread import SpreadMixin
-from boulevard.exceptions import DataError
+from boulevard.exceptions import DataError, DeviceError
 
 
 def spread(local):
@@ -194,6 +194,21 @@ def test_bad_blocks_are_named():
     assert "semi-definite" in bad(halves, kernel="sigmoid")
     assert "infeasible" in bad([(X[:30], np.arange(30) < 3, None)], estimator=boulevard.NuSVC, nu=0.9)
     assert "zero or negative weights" in bad([(X[:30], y[:30], np.zeros(30))])
+
+
+def test_shards_compute_where_they_are_told():
+    X, y = make_classification(300, 4, random_state=0)
+    cpu, auto = (spread(boulevard.SVC)(device=device, gamma=0.3).fit(cut(X, y, None, 3), y) for device in ("cpu", "auto"))
+    np.testing.assert_array_equal(cpu.dual_coef_, auto.dual_coef_)
+    np.testing.assert_array_equal(cpu.support_, auto.support_)
+    engine = cut(X, y, None, 3)
+    with pytest.raises(DeviceError, match="^device cuda:99: shard [0-2]: [^\n]+$"):
+        spread(boulevard.SVC)(device="cuda:99").fit(engine, y)
+    assert engine.device == "cuda:99" and not engine.workers, "nothing is left running"
+    engine = cut(X, y, None, 3)
+    with pytest.raises(DataError, match="device must be auto, cpu, cuda or cuda:N, got gpu"):
+        spread(boulevard.SVC)(device="gpu").fit(engine, y)
+    assert not engine.launched, "nothing was started"
 
 
 def test_another_version_is_refused(monkeypatch):

@@ -33,11 +33,15 @@ impl Heap {
         Self { kept: Mutex::new(Kept { blocks: [(0, 0); MOST_BLOCKS], count: 0, bytes: 0 }) }
     }
 
-    /// The smallest block that waits and has room, cut to size.
+    /// The smallest block that waits and has room, cut to size. If there is none all go, so that memory does not add up.
     fn take(&self, bytes: usize) -> Option<*mut u8> {
         // Never waiting: whoever holds the lock may be a thread that a fork left behind.
         let mut kept = self.kept.try_lock().ok()?;
-        let fits = (0..kept.count).filter(|&at| kept.blocks[at].1 >= bytes).min_by_key(|&at| kept.blocks[at].1)?;
+        let Some(fits) = (0..kept.count).filter(|&at| kept.blocks[at].1 >= bytes).min_by_key(|&at| kept.blocks[at].1) else {
+            kept.blocks[..kept.count].iter().for_each(|&(address, length)| system::unmap(address as *mut u8, length));
+            (kept.count, kept.bytes) = (0, 0);
+            return None;
+        };
         let (address, length) = kept.blocks[fits];
         kept.count -= 1;
         kept.blocks[fits] = kept.blocks[kept.count];
@@ -91,7 +95,14 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match mapped(layout) {
             // A fresh mapping is zero, and costs nothing until it is touched.
-            Some(bytes) => system::map(bytes),
+            Some(bytes) => match self.take(bytes) {
+                Some(block) if system::clear(block, bytes) => block,
+                Some(block) => {
+                    system::unmap(block, bytes);
+                    system::map(bytes)
+                }
+                None => system::map(bytes),
+            },
             // SAFETY: the caller's promise.
             None => unsafe { System.alloc_zeroed(layout) },
         }
@@ -146,6 +157,12 @@ mod system {
         unsafe { libc::munmap(block.cast(), bytes) };
     }
 
+    /// Makes all of a block zero again by giving its pages back; whether that worked.
+    pub(super) fn clear(block: *mut u8, bytes: usize) -> bool {
+        // SAFETY: callers own these pages, and nobody has looked into them yet.
+        unsafe { libc::madvise(block.cast(), bytes, libc::MADV_DONTNEED) == 0 }
+    }
+
     pub(super) fn remap(block: *mut u8, old: usize, bytes: usize) -> *mut u8 {
         // SAFETY: callers own the old pages and take the new ones for them.
         let new = unsafe { libc::mremap(block.cast(), old, bytes, libc::MREMAP_MAYMOVE) };
@@ -163,6 +180,10 @@ mod system {
     }
 
     pub(super) fn unmap(_: *mut u8, _: usize) {}
+
+    pub(super) fn clear(_: *mut u8, _: usize) -> bool {
+        false
+    }
 
     pub(super) fn remap(_: *mut u8, _: usize, _: usize) -> *mut u8 {
         std::ptr::null_mut()
@@ -216,6 +237,10 @@ mod tests {
             let second = heap.alloc(layout(3 * LARGE));
             assert_eq!((first, waiting()), (second, 0), "cut to size");
             heap.dealloc(second, layout(3 * LARGE));
+            assert_eq!(waiting(), 3 * LARGE);
+            let third = heap.alloc(layout(4 * LARGE));
+            assert_eq!(waiting(), 0, "what does not fit goes before more is asked for");
+            heap.dealloc(third, layout(4 * LARGE));
             let blocks: Vec<*mut u8> = (0..100).map(|_| heap.alloc(layout(2 * LARGE))).collect();
             blocks.into_iter().for_each(|block| heap.dealloc(block, layout(2 * LARGE)));
         }

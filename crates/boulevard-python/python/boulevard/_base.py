@@ -392,11 +392,18 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self._need_model()
         return self._native.describe()
 
+    @property
+    def chosen_because_(self) -> str | None:
+        """What was left open, how it was settled and why, and which argument overrides it; None where nothing was left open."""
+        self._need_model()
+        return dict(self._native.facts()).get("chosen")
+
     def freeze(self) -> _core.FrozenModel:
         """Make a predictor for one row at a time, for services where microseconds count.
 
         The result knows nothing of scikit-learn: ``predict(row)`` and ``decision_function(row)`` take one row, a 1-D array of float64 or
-        a list of numbers, and give one answer, in a tenth of the time that ``predict`` needs for a table of one row. Names of features
+        a list of numbers, and give one answer, in a tenth of the time that ``predict`` needs for a table of one row: a kernel machine keeps
+        its support vectors once more, in the order in which they are read. Names of features
         are not looked at. It can be pickled, and it stays as it is when the estimator is fitted again.
 
         Returns

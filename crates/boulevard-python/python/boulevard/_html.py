@@ -23,6 +23,7 @@ _SHOWN = (
     "nonzero weights",
     "largest switches",
     "picked",
+    "chosen",
     "features",
     "scaling",
     "missing values",
@@ -53,7 +54,11 @@ def summary(estimator: Any) -> str:
 
 def _facts(estimator: Any) -> list[tuple[str, str]]:
     known = dict(estimator._native.facts())
-    facts = [(name, known[name]) for name in _SHOWN if name in known]
+    if known.get("probabilities", "").startswith("none"):
+        # The program's words are about its flag; here a fit that kept its data makes them when they are asked for.
+        known["probabilities"] = "fitted when asked for" if "_training" in estimator.__dict__ else "none (calibrate=True fits them)"
+    # Of a table of rules its head is enough: the rules are in the picture.
+    facts = [(name, known[name].strip().splitlines()[0].rstrip(":")) for name in _SHOWN if known.get(name, "").strip()]
     gap, status = estimator.dual_gap_, estimator.fit_status_
     facts.append(("duality gap", f"{gap:.2g} (relative)" + (f", {_STATUS[status]}" if status in _STATUS else "")))
     facts.append(("fitted in", _seconds(estimator.fit_time_)))

@@ -123,11 +123,12 @@ def _as_table(x: Any) -> Any:
 class ShardWorker:
     """The worker's side: some partitions as one shard of the native part."""
 
-    def __init__(self, blocks: Sequence[Block], threads: int | None = None, single: bool | None = None) -> None:
+    def __init__(self, blocks: Sequence[Block], threads: int | None = None, single: bool | None = None, device: str = "cpu") -> None:
         self.faults = [block.fault for block in blocks if block.fault]
         self.blocks: list[Block] | None = None
         self.shard: _core.Shard | None = None
         self.threads = threads or len(os.sched_getaffinity(0))
+        self.device = device
         if self.faults:
             return
         self.sizes = [block.x.shape[0] for block in blocks]
@@ -142,7 +143,7 @@ class ShardWorker:
 
     def _build(self, blocks: list[Block], single: bool) -> None:
         tables = [block.x if sp.issparse(block.x) or single else block.x.astype(np.float64, copy=False) for block in blocks]
-        self.shard = _core.Shard(_as_table(_stack(tables)), self.threads)
+        self.shard = _core.Shard(_as_table(_stack(tables)), self.threads, self.device)
 
     def describe(self) -> dict[str, Any]:
         """Sizes, targets and faults of its partitions."""
@@ -168,6 +169,9 @@ class ShardWorker:
 
 class Engine(Protocol):
     """What a cluster must offer."""
+
+    #: Where its workers compute; set before any is launched.
+    device: str
 
     def groups(self) -> list[list[int]]:
         """Which partitions to put together, one list per worker: those that are there already."""
@@ -201,8 +205,10 @@ class Engine(Protocol):
 class Fleet:
     """All shards of one fit, as the native part calls them."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, device: str = "cpu") -> None:
+        _core.Shard.check_device(device)
         self.engine = engine
+        self.engine.device = device
         self.parts: list[list[int]] = []
         self.handles: list[Any] = []
         self.missing: dict[int, float] = {}
@@ -337,6 +343,7 @@ class ThreadEngine:
         self.calls = 0
         self.kill_at: dict[int, list[int]] = {}
         self._of: dict[int, int] = {}
+        self.device = "cpu"
 
     def groups(self) -> list[list[int]]:
         """As they were given."""
@@ -346,7 +353,7 @@ class ThreadEngine:
         """A worker, which is there after a while."""
         blocks = [read_block(part, *self.partitions[part]) for part in parts]
         self.launched += 1
-        self.workers[self.launched] = ShardWorker(blocks, 1, single)
+        self.workers[self.launched] = ShardWorker(blocks, 1, single, self.device)
         self.due[self.launched] = time.monotonic() + (self.delay if single is not None else 0.0)
         self._of[self.launched] = shard
         return self.launched

@@ -38,8 +38,8 @@ class ShardedData(NamedTuple):
 class Attempt:
     """The rows of one fit on their shards: for as long as it is open."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.fleet = Fleet(engine)
+    def __init__(self, engine: Engine, device: str) -> None:
+        self.fleet = Fleet(engine, device)
         try:
             about = self.fleet.start()
         except BaseException:
@@ -94,7 +94,7 @@ class SpreadMixin:
             raise ValueError("kernel matrices and kernel functions cannot be used on a cluster: rows meet on other machines")
         for name in ("_training", "scaling_", "feature_names_in_", "_spread_training"):
             self.__dict__.pop(name, None)
-        with Attempt(self._engine(X, y, sample_weight)) as attempt:
+        with Attempt(self._engine(X, y, sample_weight), self.device) as attempt:
             if attempt.rows == 0:
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
             weights = self._spread_weights(attempt.weights)
@@ -183,7 +183,7 @@ class SpreadMixin:
                 f"This {type(self).__name__} has no probabilities and no training data to fit them on. Fit it with calibrate=True, or call "
                 "predict_proba once before save."
             )
-        with Attempt(self._engine(*self._spread_training)) as attempt:
+        with Attempt(self._engine(*self._spread_training), self.device) as attempt:
             codes = np.searchsorted(self.classes_, attempt.y).astype(np.int64)
             weights = self._spread_weights(attempt.weights)
             data = ShardedData(attempt.pieces, attempt.columns, codes, class_names(self.classes_), weights, self._feature_names())

@@ -124,6 +124,7 @@ class DaskEngine:
         self.where: dict[int, str] = {}
         self.first: dict[int, Any] = {}
         self.told = 0.0
+        self.device = "cpu"
 
     def _threads(self) -> dict[str, int]:
         return dict(self.client.nthreads())
@@ -162,7 +163,7 @@ class DaskEngine:
             blocks, place = self.client.compute([self.blocks[part] for part in parts], optimize_graph=True), {}
         count = threads.get(near or "", min(threads.values(), default=1))
         key = f"boulevard-shard-{shard}-{uuid.uuid4().hex}"
-        future = self.client.submit(ShardWorker, blocks, count, single, actor=True, pure=False, key=key, **place)
+        future = self.client.submit(ShardWorker, blocks, count, single, self.device, actor=True, pure=False, key=key, **place)
         handle = _Handle(future, blocks)
         self.handles.append(handle)
         return handle

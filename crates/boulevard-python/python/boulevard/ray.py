@@ -36,15 +36,15 @@ class Actors(NamedTuple):
 
     count: int | None = None  # type: ignore[assignment]
     num_cpus: int = 1
-    #: Further options of ``ray.remote``, for example ``{"memory": 2**30}``.
+    #: Further options of ``ray.remote``, for example ``{"memory": 2**30}``, or ``{"num_gpus": 1}`` for a graphics card each.
     options: dict[str, Any] | None = None
 
 
 class _RayShard(ShardWorker):
     """The actor."""
 
-    def __init__(self, threads: int, single: bool | None, *blocks: Any) -> None:
-        super().__init__(blocks, threads, single)
+    def __init__(self, threads: int, single: bool | None, device: str, *blocks: Any) -> None:
+        super().__init__(blocks, threads, single, device)
 
     def __repr__(self) -> str:
         return f"boulevard shard ({self.shard.rows if self.shard else 'new'} rows)"
@@ -87,6 +87,7 @@ class RayEngine:
         self.handles: list[_Handle] = []
         self.gauges: dict[str, Any] | None = None
         self.told = 0.0
+        self.device = "cpu"
 
     def _block(self, part: int) -> Any:
         function, *arguments = self.sources[part]
@@ -127,7 +128,7 @@ class RayEngine:
         options: dict[str, Any] = {"num_cpus": self.actors.num_cpus, "max_restarts": 0, **(self.actors.options or {})}
         if node:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node_id=node, soft=True)
-        actor = ray.remote(_RayShard).options(**options).remote(self.actors.num_cpus, single, *blocks)
+        actor = ray.remote(_RayShard).options(**options).remote(self.actors.num_cpus, single, self.device, *blocks)
         handle = _Handle(actor, actor.here.remote(), blocks)
         self.handles.append(handle)
         return handle

@@ -10,6 +10,7 @@ mod pack;
 pub mod permanent;
 mod rows;
 mod sparse;
+mod standing;
 mod whole;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use form::{Argument, Form, KernelDefault, KernelInfo};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub use rows::{KernelRows, cross, diagonal, rows};
 pub(crate) use rows::{SubsetRows, fill_watched, padded, support, weigh_watched, weighted_sum_watched};
+pub(crate) use standing::StandingRows;
 pub(crate) use whole::{whole, whole_from_products};
 
 pub use crate::simd::Real;

@@ -8,10 +8,12 @@ use super::{Kernel, function::Gamma};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::observe::{Context, PIECE};
+use crate::simd::one_row;
 use crate::simd::tile::{self, Combine, Finish, Formula, Panels, Queries, TILE_ROWS};
 use crate::simd::{Isa, Real};
 
 /// How a kernel becomes a tile formula: shift and scale the data, then apply the formula.
+#[derive(Debug)]
 pub(super) struct Recipe<T> {
     pub formula: Formula<T>,
     /// Factor of the (centered) data.
@@ -155,6 +157,17 @@ impl<T: Real> PackedTable<T> {
         self.starts.len()
     }
 
+    /// Some rows that lie together.
+    pub(super) fn part(&self, rows: Range<usize>) -> Self {
+        let values = self.values[rows.start * self.dimensions..rows.end * self.dimensions].to_vec();
+        Self { values, starts: self.starts[rows].to_vec(), dimensions: self.dimensions }
+    }
+
+    /// The values and the start value of a table's only row.
+    pub(super) fn only(&self) -> (&[T], T) {
+        (&self.values, self.starts[0])
+    }
+
     /// Interleaves up to four rows as a tile reads them; missing rows are zeros.
     fn interleave(&self, rows: &[usize], values: &mut [T], starts: &mut [T]) {
         // A whole group in one pass: the update of a blocked fit does little else beside its tiles.
@@ -199,6 +212,7 @@ impl<T: Real> PackedTable<T> {
 }
 
 /// Columns in panels, padded to whole panels.
+#[derive(Debug)]
 pub(super) struct Packed<T> {
     values: Vec<T>,
     starts: Vec<T>,
@@ -207,6 +221,11 @@ pub(super) struct Packed<T> {
 }
 
 impl<T: Real> Packed<T> {
+    /// All panels.
+    pub(super) fn all(&self) -> Panels<'_, T> {
+        Panels { values: &self.values, starts: &self.starts, dimensions: self.dimensions }
+    }
+
     /// The panels of `columns`, which must begin at a panel; the last one may be cut.
     fn range(&self, columns: Range<usize>) -> Panels<'_, T> {
         assert!(columns.start.is_multiple_of(self.lanes), "columns begin at a panel");
@@ -258,22 +277,17 @@ impl<T: Real> PackedRows<T> {
             }
         }
         // The sample is the first lane of the only panel.
-        let mut query = vec![T::default(); TILE_ROWS * dimensions];
-        let sample = self.columns.values.chunks_exact(self.columns.lanes).map(|lane| lane[0]);
-        query.chunks_exact_mut(TILE_ROWS).zip(sample).for_each(|(to, value)| to[0] = value);
-        let mut query_starts = [T::default(); TILE_ROWS];
-        query_starts[0] = self.columns.starts[0];
-        let query = Queries { values: &query, starts: &query_starts };
+        let query: Vec<T> = self.columns.values.chunks_exact(self.columns.lanes).map(|lane| lane[0]).collect();
         let width = self.columns.starts.len();
         let mut found: Vec<f64> = sums.chunks(width).map(|sum| sum[0]).collect();
         let panels = Panels { values: &values, starts: &starts, dimensions };
-        tile::weigh_one(self.isa, &self.formula, query, weights, outputs, panels, &mut found);
+        one_row::weigh_one(self.isa, &self.formula, &query, self.columns.starts[0], weights, outputs, panels, &mut found);
         sums.chunks_mut(width).zip(found).for_each(|(sum, value)| sum[0] = value);
     }
 }
 
 /// A bound on the error of a value, from the rounding of data, sum and finish.
-fn accuracy<T: Real>(recipe: &Recipe<T>, table: &PackedTable<T>) -> f64 {
+pub(super) fn accuracy<T: Real>(recipe: &Recipe<T>, table: &PackedTable<T>) -> f64 {
     let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     match (recipe.formula.combine, recipe.formula.finish) {
         // The exponent is a difference of numbers as large as |start|; ln 2 turns its error into a relative one of a value up to 1.

@@ -8,7 +8,7 @@ use crate::check;
 use crate::data::{Csr, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::svm::{KernelMachine, Layout};
+use crate::svm::{KernelMachine, Layout, Ready};
 
 /// Everything of a machine that is not an array.
 #[derive(Serialize, Deserialize)]
@@ -101,6 +101,7 @@ pub(super) fn restore(record: MachineRecord, prefix: &str, arrays: &ArrayReader<
         intercepts: arrays.list_f64(&name("intercepts"))?,
         features: record.features,
         tolerance: record.tolerance,
+        ready: Ready::default(),
     };
     equal("coefficients per output, one per support vector", machine.len(), count)?;
     check_machine(&machine)?;

@@ -9,7 +9,7 @@ use super::parts::{Report, all_equal, check_feature_names, equal};
 use super::records::SvcRecord;
 use crate::error::{Error, Result};
 use crate::methods::pareto::{ClassFront, FrontPoint, ParetoModel, ParetoSvc, WidthFront};
-use crate::svm::{FitReport, KernelMachine, Layout, Learner, SvcModel};
+use crate::svm::{FitReport, KernelMachine, Layout, Learner, Ready, SvcModel};
 
 /// Numbers per point in the tables.
 const COLUMNS: usize = 8;
@@ -170,6 +170,7 @@ fn together(model: &ParetoModel) -> KernelMachine {
         intercepts: model.machines.iter().flat_map(|front| front.biases.iter().copied()).collect(),
         features: model.classifier.machine.features,
         tolerance: model.parameters.tolerance,
+        ready: Ready::default(),
     }
 }
 

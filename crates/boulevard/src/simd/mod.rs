@@ -1,8 +1,9 @@
 //! Vector instructions, chosen at run time, and the inner loops written with them.
 //!
-//! [`tile`] computes blocks of kernel values, [`sweep`] the solver's passes over all samples. Both are safe code over the vectors of
-//! `vector.rs`, compiled once for each instruction set.
+//! [`tile`] computes blocks of kernel values, [`one_row`] those of a single sample, [`sweep`] the solver's passes over all
+//! samples. All are safe code over the vectors of `vector.rs`, compiled once for each instruction set.
 
+pub mod one_row;
 pub mod sweep;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use super::{Isa, Job, Real, Simd};
 pub const TILE_ROWS: usize = 4;
 
 /// Query groups summed in `T` before they are added to the `f64` totals (252 rows).
-const GROUPS_PER_SUM: usize = 63;
+pub(super) const GROUPS_PER_SUM: usize = 63;
 
 /// How two coordinates are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct Formula<T> {
 
 impl<T> Formula<T> {
     /// The formula most machines have. Loops are compiled for it apart: what other formulas need would take registers from its sums.
-    const RBF: Self = Self { combine: Combine::Product, finish: Finish::Exp2 };
+    pub(super) const RBF: Self = Self { combine: Combine::Product, finish: Finish::Exp2 };
 }
 
 /// Four query rows, interleaved: value `k` of row `r` at `4 k + r`.
@@ -158,13 +158,13 @@ fn tile<T: Real, S: Simd<T>>(
 }
 
 #[inline(always)]
-fn distance<T: Real, S: Simd<T>>(simd: S, query: T, columns: S::V) -> S::V {
+pub(super) fn distance<T: Real, S: Simd<T>>(simd: S, query: T, columns: S::V) -> S::V {
     let query = simd.splat(query);
     simd.max(simd.sub(query, columns), simd.sub(columns, query))
 }
 
 #[inline(always)]
-fn chi_squared<T: Real, S: Simd<T>>(simd: S, query: T, columns: S::V) -> S::V {
+pub(super) fn chi_squared<T: Real, S: Simd<T>>(simd: S, query: T, columns: S::V) -> S::V {
     let (query, zero) = (simd.splat(query), simd.splat(T::default()));
     let (difference, total) = (simd.sub(query, columns), simd.add(query, columns));
     let term = simd.div(simd.mul(difference, difference), total);
@@ -215,23 +215,23 @@ fn number<T: Real, S: Simd<T>>(simd: S, value: f64) -> S::V {
 }
 
 #[inline(always)]
-fn exp2<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
+pub(super) fn exp2<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
     // Rounding can lift the exponent of two equal rows just above zero; a kernel value above 1 would make eta negative.
     simd.exp2(simd.min(sum, number(simd, 0.0)))
 }
 
 #[inline(always)]
-fn exp2_negated<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
+pub(super) fn exp2_negated<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
     simd.exp2(simd.sub(number(simd, 0.0), sum))
 }
 
 #[inline(always)]
-fn shifted_power<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T, degree: u32) -> S::V {
+pub(super) fn shifted_power<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T, degree: u32) -> S::V {
     power(simd, simd.fma(sum, simd.splat(scale), simd.splat(shift)), degree)
 }
 
 #[inline(always)]
-fn tanh<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
+pub(super) fn tanh<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
     // tanh |a| = (1 - e) / (1 + e), e = exp(-2 |a|)
     let (zero, one, exponent) = (number(simd, 0.0), number(simd, 1.0), number(simd, -2.0 * std::f64::consts::LOG2_E));
     let a = simd.fma(sum, simd.splat(scale), simd.splat(shift));
@@ -247,18 +247,18 @@ fn square<T: Real, S: Simd<T>>(simd: S, sum: S::V) -> S::V {
 }
 
 #[inline(always)]
-fn epanechnikov<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, degree: u32) -> S::V {
+pub(super) fn epanechnikov<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, degree: u32) -> S::V {
     let base = simd.sub(number(simd, 1.0), simd.mul(square(simd, sum), simd.splat(scale)));
     power(simd, simd.max(base, number(simd, 0.0)), degree)
 }
 
 #[inline(always)]
-fn multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
+pub(super) fn multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
     simd.sqrt(simd.fma(square(simd, sum), simd.splat(scale), simd.splat(shift)))
 }
 
 #[inline(always)]
-fn inverse_multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
+pub(super) fn inverse_multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scale: T, shift: T) -> S::V {
     simd.div(number(simd, 1.0), multiquadric(simd, sum, scale, shift))
 }
 
@@ -380,54 +380,6 @@ pub fn weigh<T: Real>(
         }
     }
     T::dispatch(isa, Weigh { formula, queries, weights, outputs, panels, sums });
-}
-
-/// [`weigh`] with one column, the bits of which it gives: the rows are the panels here and the column is the query, so that a panel's values
-/// are of as many rows instead of one. `weights[o * rows + r]` is of output `o` and row `r`; panels are padded.
-pub fn weigh_one<T: Real>(
-    isa: Isa,
-    formula: &Formula<T>,
-    query: Queries<'_, T>,
-    weights: &[f64],
-    outputs: usize,
-    panels: Panels<'_, T>,
-    sums: &mut [f64],
-) {
-    struct WeighOne<'a, T> {
-        formula: &'a Formula<T>,
-        query: Queries<'a, T>,
-        weights: &'a [f64],
-        outputs: usize,
-        panels: Panels<'a, T>,
-        sums: &'a mut [f64],
-    }
-    impl<T: Real> Job<T> for WeighOne<'_, T> {
-        type Output = ();
-        #[inline(always)]
-        fn run<S: Simd<T>>(self, simd: S) {
-            let Self { formula, query, weights, outputs, panels, sums } = self;
-            let (size, rows) = (panels.dimensions * S::LANES, weights.len() / outputs.max(1));
-            let mut values = vec![T::default(); panels.starts.len()];
-            for (p, starts) in panels.starts.chunks_exact(S::LANES).enumerate() {
-                let panel = &panels.values[p * size..(p + 1) * size];
-                let [value, ..] = tile(simd, formula, query.values, query.starts, panel, starts);
-                simd.store(value, &mut values[p * S::LANES..]);
-            }
-            let mut lanes = vec![T::default(); S::LANES];
-            for (sum, weights) in sums.iter_mut().zip(weights.chunks_exact(rows.max(1))) {
-                // Sums of as many rows at a time as `weigh` makes, with its operations.
-                for (weights, values) in weights.chunks(GROUPS_PER_SUM * TILE_ROWS).zip(values.chunks(GROUPS_PER_SUM * TILE_ROWS)) {
-                    let mut partial = simd.splat(T::default());
-                    for (&weight, &value) in weights.iter().zip(values) {
-                        partial = simd.fma(simd.splat(T::from_f64(weight)), simd.splat(value), partial);
-                    }
-                    simd.store(partial, &mut lanes);
-                    *sum += lanes[0].to_f64();
-                }
-            }
-        }
-    }
-    T::dispatch(isa, WeighOne { formula, query, weights, outputs, panels, sums });
 }
 
 /// Finishes plain sums in place.

@@ -9,7 +9,7 @@ use super::memory::free_memory;
 use super::polish::polish;
 use super::route::{self, Route};
 use super::single;
-use super::smo::{Budget, Engine};
+use super::smo::{Budget, Engine, arena};
 use super::source::KernelSource;
 use std::sync::{Arc, Mutex};
 
@@ -91,6 +91,10 @@ impl<'a> Solver<'a> {
         if let Some(allowed) = context.memory {
             // Gradients, bounds and statuses beside the tables, and room for a few rows.
             let (fixed, rows) = (source.table_bytes().saturating_add(96 * n), 16 * n.max(64) * size_of::<f64>());
+            // A model may keep all rows of the table in double precision: a third of its packings.
+            let model = source.table_bytes() / 3;
+            // What earlier fits left for this one counts too, and may be too small to be of use.
+            arena::release();
             if blocks {
                 // Rows that find no room leave the problem to blocks.
                 cache = cache.min(allowed.saturating_sub(fixed));
@@ -101,7 +105,7 @@ impl<'a> Solver<'a> {
                     allowed,
                 });
             }
-            cache = cache.min(allowed.saturating_sub(fixed));
+            cache = cache.min(allowed.saturating_sub(fixed.saturating_add(model)).max(rows));
         }
         // Cores that others hold are left to them; the longer the fit, the better one may look.
         let threads = if n < 1000 || context.threads == 1 {

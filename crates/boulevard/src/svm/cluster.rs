@@ -10,6 +10,7 @@ use super::learner::{FitReport, Learner, SolverSettings};
 use super::machine::{KernelMachine, Layout, pairs};
 use super::multiclass::Multiclass;
 use super::one_class::{OneClass, OneClassModel};
+use super::ready::Ready;
 use super::svc::{Classes, PairFit, Penalty, Svc, SvcModel, feasible, pair_table};
 use super::svr::{Svr, SvrModel, Tube};
 use crate::data::{Csr, Dataset, Matrix, Target};
@@ -64,6 +65,7 @@ fn single_machine(cluster: &mut Cluster<'_>, coefficients: &[f64], intercept: f6
         features: cluster.columns(),
         tolerance: settings.tolerance,
         support,
+        ready: Ready::default(),
     })
 }
 

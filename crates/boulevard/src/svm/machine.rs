@@ -5,19 +5,20 @@ use serde::{Deserialize, Serialize};
 use super::describe::tolerance;
 use super::learner::SolverSettings;
 use super::model::Fact;
+use super::ready::Ready;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::kernel::{self, Kernel, KernelRows};
 use crate::observe::Context;
 use crate::parallel;
 use crate::simd::Real;
-use crate::solver::{CARD_ROUNDING, Job, SMALL, card_sums};
+use crate::solver::{Job, SMALL, card_sums};
 use crate::words::share;
 
 /// Samples judged at once; bounds the work space. Callers that judge a table in parts keep to it: then the parts are those of one call.
 pub const ROWS_AT_ONCE: usize = 16_384;
 /// Prediction runs in single precision when its rounding is at most this share of the tolerance the model was solved to.
-const SINGLE_SHARE: f64 = 0.1;
+pub(super) const SINGLE_SHARE: f64 = 0.1;
 
 /// How coefficients belong to outputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub struct KernelMachine {
     pub features: usize,
     /// Tolerance the coefficients were solved to: sets the precision of predictions.
     pub tolerance: f64,
+    /// What makes single samples quick, once [`KernelMachine::make_ready`] was called.
+    pub ready: Ready,
 }
 
 impl KernelMachine {
@@ -65,6 +68,7 @@ impl KernelMachine {
             features: data.x.columns(),
             support,
             tolerance,
+            ready: Ready::default(),
         }
     }
 
@@ -95,6 +99,9 @@ impl KernelMachine {
 
     /// All outputs for all rows of `x`, row-major.
     pub fn evaluate(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
+        if let Some(values) = self.evaluate_one(x, context)? {
+            return Ok(values);
+        }
         if self.len() > SMALL
             && let Some(values) = self.on_card(x, context)?
         {
@@ -114,7 +121,6 @@ impl KernelMachine {
     fn on_card(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
         let (n, all, outputs) = (x.rows(), self.len(), self.outputs());
         let rows = self.coefficients.len() / all.max(1);
-        let exactly = CARD_ROUNDING * self.size() > SINGLE_SHARE * self.tolerance;
         let counts = match &self.layout {
             Layout::Full => vec![all],
             Layout::Pairs(counts) => counts.clone(),
@@ -127,6 +133,7 @@ impl KernelMachine {
         }
         let jobs: Vec<Job<'_>> =
             parts.iter().map(|(first, count, weights)| Job { first: *first, count: *count, outputs: rows, weights }).collect();
+        let exactly = jobs.iter().any(|job| job.card_error() > SINGLE_SHARE * self.tolerance);
         let Some(sums) = card_sums(&self.kernel, &self.vectors, x, &jobs, exactly, context)? else { return Ok(None) };
         let mut values: Vec<f64> = self.intercepts.iter().copied().cycle().take(n * outputs).collect();
         for (class, sums) in sums.iter().enumerate() {
@@ -145,7 +152,7 @@ impl KernelMachine {
     }
 
     /// The largest of the outputs' coefficients as vectors.
-    fn size(&self) -> f64 {
+    pub(super) fn size(&self) -> f64 {
         let of_output = |row: &[f64]| row.iter().map(|c| c * c).sum::<f64>().sqrt();
         self.coefficients.chunks_exact(self.len().max(1)).map(of_output).fold(0.0, f64::max)
     }

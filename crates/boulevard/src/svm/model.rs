@@ -197,6 +197,11 @@ pub trait Model {
         Vec::new()
     }
 
+    /// Makes its kernel machines ready for tables of one row: see [`KernelMachine::make_ready`].
+    fn make_ready(&self, context: &Context<'_>) -> Result<()> {
+        self.kernel_machines().into_iter().try_for_each(|machine| machine.make_ready(context))
+    }
+
     /// The linear machine it decides with on the columns as they are, if it is one.
     fn linear_machine(&self) -> Option<&LinearMachine> {
         None

@@ -14,7 +14,7 @@ from .. import _core
 from .._base import fitting, warn
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
-from .._classes import class_names
+from .._classes import class_names, read_weights
 from .._docs import document
 from .._files import loads
 from .._kernels import describe_kernel, kernel_parameters
@@ -245,13 +245,16 @@ class ParetoSVC(KernelClassifier):
         self.random_state = random_state
 
     @fitting
-    def fit(self, X: TableLike, y: ArrayLike) -> Self:  # type: ignore[override]  # weights: in Rust and the program only
+    def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the front and pick a point.
 
         Parameters
         ----------
         {training_or_kernel}
         {labels}
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: 2 is the same as having the row twice, in the box of its ``alpha``, in the errors and in the
+            hold-outs. An evolution (``mode="evolve"``) takes none.
 
         {self}
         """
@@ -259,7 +262,9 @@ class ParetoSVC(KernelClassifier):
         original = (X, y)
         X, y = self._read_training(X, y)
         _, codes = self._encode(y, original)
-        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_)), original)
+        weights = read_weights(sample_weight, X)
+        self._check_classes_left(codes, weights)
+        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_), weights), original)
         self.class_weight_ = np.ones(len(self.classes_))
         self._take(parts)
         self._end(parts, raised)

@@ -112,6 +112,7 @@ class KernelEstimator(NativeEstimator):
             raise TypeError("Sparse precomputed kernels are not supported.")
         X, y = self._read(X, y, reset=True, needs_y=needs_y)
         if kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            self._read_anything(X, y, reset=True, needs_y=needs_y)  # what is not finite is named first
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
         self.shape_fit_ = X.shape
         self._sparse = sp.issparse(X)
@@ -130,13 +131,16 @@ class KernelEstimator(NativeEstimator):
             K = self._kernel_matrix(X)
             self._check_width(K.shape[-1] if K.ndim == 2 else None, K.shape[-1])
             return K
-        if self.kernel == "precomputed" and not sp.issparse(X) and np.ndim(X) == 2:
-            self._check_width(np.shape(X)[1], np.shape(X)[1])
         if sp.issparse(X) and not self._sparse and not self._takes_any_layout:
             raise ValueError(
                 f"cannot use sparse input in {type(self).__name__!r} trained on dense data: fit it on sparse data, or pass X.toarray()"
             )
-        return super()._read_new(X)
+        try:
+            return super()._read_new(X)
+        except ValueError as error:
+            if self.kernel == "precomputed" and " features, but " in str(error):
+                raise ValueError(f"{error} A precomputed kernel has one column per sample at training time.") from None
+            raise
 
     def _check_width(self, columns: int | None, shown: int) -> None:
         if columns != self.shape_fit_[0]:

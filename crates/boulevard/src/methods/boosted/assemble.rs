@@ -10,7 +10,7 @@ use super::problems::Problems;
 use super::search::Chosen;
 use super::tuning::{Choice, choose};
 use crate::data::Dataset;
-use crate::svm::{FitReport, KernelMachine, Layout, Sigmoid};
+use crate::svm::{FitReport, KernelMachine, Layout, Ready, Sigmoid};
 
 /// The model of some fits; its report lacks the time.
 ///
@@ -126,6 +126,7 @@ fn machines(
             intercepts: members.iter().map(|fit| fit.intercept).collect(),
             features: data.x.columns(),
             tolerance: settings.solver.tolerance,
+            ready: Ready::default(),
         });
     }
     machines

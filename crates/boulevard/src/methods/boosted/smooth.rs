@@ -7,18 +7,57 @@
 const QUANTILES: usize = 100;
 /// Share of the carriers' scores below which other rows are of no interest.
 const TAIL: f64 = 0.02;
-/// The window as a share of the carriers' standard deviation, where there are a moderate number of them.
-const WINDOW: f64 = 0.3;
-/// Below so many carriers the window shrinks with their number: a few scores leave nothing to average. Above the second number it shrinks
-/// with their fifth root, as windows of densities do. (Chosen by simulation with normal scores, 14 to 100 carriers among 400 to 4000.)
-const FEW: f64 = 30.0;
+/// The window: the standard deviation of the logarithm of how many rows are claimed.
+const WINDOW: f64 = 0.4;
+/// Above so many carriers windows shrink with their fifth root, as those of densities do.
 const MANY: f64 = 100.0;
+/// A window over scores as a share of the carriers' standard deviation, and the number of carriers below which it shrinks: a few scores
+/// leave nothing to average. (Chosen by simulation with normal scores, 14 to 100 carriers among 400 to 4000.)
+const WINDOW_OF_SCORES: f64 = 0.3;
+const FEW: f64 = 30.0;
 /// Differences below this are rounding.
 const TIE: f64 = 1e-9;
 
+/// Places where a threshold may lie, rising, and how they are told apart.
+pub(super) struct Places {
+    pub(super) thresholds: Vec<f64>,
+    /// Minus the logarithm of the weight of the rows above: rising too. A window over scores pulls thresholds up, because the others' scores
+    /// crowd below the carriers' and a measure falls faster there; over logarithms of how many rows are claimed both sides are about alike.
+    pub(super) sizes: Vec<f64>,
+}
+
+impl Places {
+    /// The same for scores of the other sign.
+    pub(super) fn turned(mut self) -> Self {
+        for values in [&mut self.thresholds, &mut self.sizes] {
+            values.reverse();
+            values.iter_mut().for_each(|value| *value = -*value);
+        }
+        self
+    }
+}
+
+/// All candidates with their sizes.
+pub(super) fn places(scores: &[f64], signs: &[f64], weights: &[f64]) -> Places {
+    let thresholds = candidates(scores, signs, weights);
+    let mut order: Vec<usize> = (0..scores.len()).filter(|&row| weights[row] > 0.0).collect();
+    order.sort_unstable_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    let (mut next, mut above) = (0, 0.0);
+    let mut sizes: Vec<f64> = Vec::with_capacity(thresholds.len());
+    for &threshold in thresholds.iter().rev() {
+        while next < order.len() && scores[order[next]] > threshold {
+            above += weights[order[next]];
+            next += 1;
+        }
+        sizes.push(-f64::ln(above));
+    }
+    sizes.reverse();
+    Places { thresholds, sizes }
+}
+
 /// Middles between neighbors among the weighted quantiles of all scores, of the carriers', and of the other rows' that lie among them;
 /// rising. Repeating a row is the same as raising its weight.
-pub(super) fn candidates(scores: &[f64], signs: &[f64], weights: &[f64]) -> Vec<f64> {
+fn candidates(scores: &[f64], signs: &[f64], weights: &[f64]) -> Vec<f64> {
     let sorted = |keep: &dyn Fn(usize) -> bool| {
         let mut order: Vec<usize> = (0..scores.len()).filter(|&row| weights[row] > 0.0 && keep(row)).collect();
         order.sort_unstable_by(|&a, &b| scores[a].total_cmp(&scores[b]));
@@ -50,8 +89,8 @@ fn quantiles(order: &[usize], scores: &[f64], weights: &[f64]) -> Vec<f64> {
     found
 }
 
-/// The standard deviation of the window.
-pub(super) fn bandwidth(scores: &[f64], signs: &[f64], weights: &[f64]) -> f64 {
+/// The standard deviation of a window over scores: a share of the carriers' standard deviation, smaller for few and for many of them.
+pub(super) fn bandwidth_of_scores(scores: &[f64], signs: &[f64], weights: &[f64]) -> f64 {
     let carriers = || (0..scores.len()).filter(|&row| signs[row] > 0.0);
     let total: f64 = carriers().map(|row| weights[row]).sum();
     if total <= 0.0 {
@@ -59,10 +98,16 @@ pub(super) fn bandwidth(scores: &[f64], signs: &[f64], weights: &[f64]) -> f64 {
     }
     let mean = carriers().map(|row| weights[row] * scores[row]).sum::<f64>() / total;
     let variance = carriers().map(|row| weights[row] * (scores[row] - mean) * (scores[row] - mean)).sum::<f64>() / total;
-    WINDOW * variance.sqrt() * (total / FEW).min(1.0) * (MANY / total).min(1.0).powf(0.2)
+    WINDOW_OF_SCORES * variance.sqrt() * (total / FEW).min(1.0) * (MANY / total).min(1.0).powf(0.2)
 }
 
-/// The mean of `values` around every candidate under a Gaussian window, candidates counting with the room they have.
+/// The standard deviation of the window for so many carriers. (Window, shrinking and scale were chosen on eight sets that are not those of
+/// the benchmarks, with 15 to 160 carriers among 150 to 2000 rows.)
+pub(super) fn bandwidth(carriers: f64) -> f64 {
+    WINDOW * (MANY / carriers).min(1.0).powf(0.2)
+}
+
+/// The mean of `values` around every place under a Gaussian window, places counting with the room they have.
 pub(super) fn smoothed(candidates: &[f64], values: &[f64], bandwidth: f64) -> Vec<f64> {
     let n = candidates.len();
     if !(bandwidth > 0.0 && bandwidth.is_finite()) || n < 2 {
@@ -95,8 +140,11 @@ mod tests {
             |values: &[f64]| -> Vec<f64> { values.iter().zip(weights).flat_map(|(&s, w)| std::iter::repeat_n(s, w as usize)).collect() };
         let (many, many_signs) = (repeat(&score), repeat(&signs));
         assert_eq!(candidates(&score, &signs, &weights), candidates(&many, &many_signs, &[1.0; 10]));
-        let (a, b) = (bandwidth(&score, &signs, &weights), bandwidth(&many, &many_signs, &[1.0; 10]));
-        assert!((a - b).abs() < 1e-15 && a > 0.0);
+        let (a, b) = (places(&score, &signs, &weights), places(&many, &many_signs, &[1.0; 10]));
+        assert_eq!(a.sizes, b.sizes);
+        assert!(a.sizes.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", a.sizes);
+        let turned = a.turned();
+        assert!(turned.thresholds.windows(2).chain(turned.sizes.windows(2)).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! A threshold is where the measure of those scores, pooled over all splits, is largest. Labels are tuned in turn, each with the others'
 //! thresholds in force, because a row that no label claims may go to its best label ([`super::AtLeastOne`]): then every threshold moves
 //! rows of all labels. A measure as a function of one threshold is ragged, the more so the fewer carriers a label has: it is smoothed over
-//! a window as wide as a part of the spread of the carriers' scores ([`super::smooth`]).
+//! neighboring thresholds ([`super::smooth`]).
+
+use std::cmp::Ordering;
 
 use super::smooth;
 use crate::metrics::classification::average_precision;
@@ -33,7 +35,7 @@ pub(super) enum Rule {
 /// What predictions are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Worth {
-    /// F1.
+    /// F1; of two classes that of the rarer one.
     F1,
     /// Mean recall of both sides.
     BalancedAccuracy,
@@ -116,7 +118,15 @@ impl<'a> Scores<'a> {
 
     fn tune_label(&self, label: usize, thresholds: &mut [f64]) {
         let Some(scores) = &self.columns[label] else { return };
-        let candidates = smooth::candidates(scores, &self.signs[label], self.weights);
+        // Of two classes the rarer one is the side that thresholds are made for.
+        let flipped = self.goal.rule == Rule::TwoClasses && 2.0 * self.carriers[label] > self.all;
+        let places = if flipped {
+            let turned = |values: &[f64]| values.iter().map(|value| -value).collect::<Vec<f64>>();
+            smooth::places(&turned(scores), &turned(&self.signs[label]), self.weights).turned()
+        } else {
+            smooth::places(scores, &self.signs[label], self.weights)
+        };
+        let candidates = &places.thresholds;
         if candidates.is_empty() {
             return;
         }
@@ -124,7 +134,14 @@ impl<'a> Scores<'a> {
         let values: Vec<f64> = candidates.iter().map(|&t| view.worth(scores, t)).collect();
         // A limit of recall is a cliff: a wide window would stay far away from it.
         let part = if matches!(self.goal.worth, Worth::Precision { .. }) { 0.1 } else { 1.0 };
-        let smoothed = smooth::smoothed(&candidates, &values, part * smooth::bandwidth(scores, &self.signs[label], self.weights));
+        let carriers = if flipped { self.all - self.carriers[label] } else { self.carriers[label] };
+        let smoothed = match self.goal.rule {
+            // Chosen for one label at a time; labels that share rows, and give each other rows, keep the window over scores.
+            Rule::Labels { .. } => {
+                smooth::smoothed(candidates, &values, part * smooth::bandwidth_of_scores(scores, &self.signs[label], self.weights))
+            }
+            _ => smooth::smoothed(&places.sizes, &values, part * smooth::bandwidth(carriers)),
+        };
         let most = smoothed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Of several that are equally good, the one that changes least.
         let good = (0..candidates.len()).filter(|&k| smoothed[k] >= most - TIE);
@@ -195,7 +212,7 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// The mean worth over labels; for two classes F1 is the mean over both sides.
+    /// The mean worth over labels. For two classes F1 is that of the rarer one, and the mean over both where none is.
     fn mean_worth(&self, counts: &[Counts], carriers: &[f64], all: f64) -> f64 {
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let f1 = |hits: f64, alarms: f64, carriers: f64| ratio(2.0 * hits, hits + alarms + carriers);
@@ -203,7 +220,13 @@ impl<'a> Scores<'a> {
             let (hits, alarms, others) = (counts.hits, counts.alarms, all - carriers);
             match self.goal.worth {
                 Worth::F1 if self.goal.rule == Rule::TwoClasses => {
-                    0.5 * (f1(hits, alarms, carriers) + f1(others - alarms, carriers - hits, others))
+                    let sides = [f1(hits, alarms, carriers), f1(others - alarms, carriers - hits, others)];
+                    // The same side for all rows and for those of one split.
+                    match (2.0 * self.carriers[0]).total_cmp(&self.all) {
+                        Ordering::Less => sides[0],
+                        Ordering::Greater => sides[1],
+                        Ordering::Equal => 0.5 * (sides[0] + sides[1]),
+                    }
                 }
                 Worth::F1 => f1(hits, alarms, carriers),
                 Worth::BalancedAccuracy => 0.5 * (ratio(hits, carriers) + ratio(others - alarms, others)),

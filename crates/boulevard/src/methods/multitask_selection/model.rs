@@ -16,7 +16,8 @@ use crate::linalg::dot;
 use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::{
-    Answers, Calibration, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Rows, Sigmoid, argmax, codes, consistent, details,
+    Answers, Calibration, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Ready, Rows, Sigmoid, argmax, codes, consistent,
+    details,
 };
 use crate::words::listed;
 
@@ -297,6 +298,7 @@ fn machine(
         features: x.columns(),
         // Predictions in double precision: tight whatever the solver's tolerance.
         tolerance: parameters.tolerance.min(1e-9),
+        ready: Ready::default(),
     })
 }
 

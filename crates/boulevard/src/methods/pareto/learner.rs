@@ -559,8 +559,16 @@ impl Learner for ParetoSvc {
         let start = Instant::now();
         self.validate()?;
         self.check_data(data)?;
+        let (kinds, places) = self.kinds(data)?;
         // The solver's rows, the factor of the free samples and the table's copies are in memory at the same time.
-        context.in_share(0.6, |context| self.fit_checked(data, start, context))
+        let mut model = context.in_share(0.6, |context| self.fit_checked(&kinds, start, context))?;
+        if let Some(places) = places {
+            let there = |row: &mut usize| *row = places[*row];
+            model.rows.iter_mut().for_each(there);
+            model.classifier.machine.support.iter_mut().for_each(there);
+            model.report.rows = data.len();
+        }
+        Ok(model)
     }
 }
 

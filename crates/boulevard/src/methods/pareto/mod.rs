@@ -65,6 +65,7 @@ mod exact;
 mod family;
 mod family_pictures;
 mod judge;
+mod kinds;
 mod learner;
 mod model;
 mod pictures;

@@ -9,7 +9,7 @@ use crate::kernel::Kernel;
 use crate::persist::AnyModel;
 use crate::persist::machine::check_machine;
 use crate::svm::{
-    Calibration, CalibrationMethod, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Sigmoid, Svc, SvcModel, Svr,
+    Calibration, CalibrationMethod, FitReport, KernelMachine, Layout, OneClass, OneClassModel, Penalty, Ready, Sigmoid, Svc, SvcModel, Svr,
     SvrModel, Tube,
 };
 
@@ -370,6 +370,7 @@ impl Vectors {
             intercepts,
             features,
             tolerance: TOLERANCE,
+            ready: Ready::default(),
         };
         check_machine(&machine).map_err(|error| (line, error.to_string()))?;
         Ok(machine)

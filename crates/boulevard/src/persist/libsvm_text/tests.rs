@@ -57,6 +57,16 @@ fn a_round_trip_keeps_every_decision() {
 }
 
 #[test]
+fn sharpened_probabilities_are_refused_with_the_way_out() {
+    let learner = Svc { calibrate: true, calibration: CalibrationMethod::Temperature, ..Svc::default() };
+    let mut model = learner.fit(&three_classes()).unwrap();
+    let complaint = to_text(&model.clone().into(), &WriteOptions::default()).unwrap_err().to_string();
+    assert!(complaint.contains("`temperature`") && complaint.contains("fit the model with calibration `sigmoid`"), "{complaint}");
+    model.calibration = None;
+    assert!(to_text(&model.into(), &WriteOptions::default()).is_ok());
+}
+
+#[test]
 fn precomputed_kernels_keep_their_rows() {
     let gram: Vec<f64> = (0..20).flat_map(|i| (0..20).map(move |j| (-0.1 * f64::powi(f64::from(i - j), 2)).exp())).collect();
     let square = Dataset::classes(Matrix::dense(gram, 20, 20).unwrap(), Categories::from_names(&["-1", "1"].repeat(10)));

@@ -37,7 +37,8 @@ fn svc(model: &SvcModel, options: &WriteOptions) -> Result<String> {
         // Without the power LIBSVM would say other probabilities than this model, and nobody would notice.
         if calibration.sharpening.is_some() {
             return Err(Error::data(format!(
-                "LIBSVM's files have no place for probabilities of the method `{}`: calibrate with `sigmoid`, LIBSVM's own",
+                "LIBSVM's files have no place for probabilities of the method `{}`: fit the model with calibration `sigmoid`, LIBSVM's own, or \
+                 without probabilities",
                 calibration.method().name()
             )));
         }

@@ -31,8 +31,8 @@ mod tests;
 
 #[cfg(feature = "card-times")]
 pub use card::card_times;
-pub(crate) use card::{CARD_ROUNDING, Job, PairTask, card_sums, solve_pairs};
-pub(super) use card::{CardBlocks, Choice, choose as choose_card};
+pub(super) use card::{CARD_DRIFT, CardBlocks, Choice, FarRows, choose as choose_card};
+pub(crate) use card::{Job, PairTask, card_sums, solve_pairs};
 pub(super) use cpu::CpuBlocks;
 pub(super) use finish::Verdict;
 pub(super) use run::Plan;

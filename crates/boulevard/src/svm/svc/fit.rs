@@ -270,6 +270,7 @@ impl Svc {
             intercepts,
             features,
             tolerance: self.solver.tolerance,
+            ready: crate::svm::Ready::default(),
         };
         Ok((machine, counts))
     }

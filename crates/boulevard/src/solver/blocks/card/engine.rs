@@ -30,7 +30,7 @@ const USUAL_PACE: f64 = 5e-14;
 /// Bytes of shared memory per variable of a set: value and bounds in double precision.
 const SET_BYTES: usize = 24;
 /// Relative error of sums of halves, in units of the values.
-const ROUNDING: f64 = 2.4e-7;
+pub(crate) const ROUNDING: f64 = 2.4e-7;
 
 /// The rows of one problem on a card.
 pub(crate) struct CardBlocks<'a> {

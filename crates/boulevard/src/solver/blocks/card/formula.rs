@@ -13,6 +13,7 @@ const TANGENT: i32 = 3;
 const INVERSE_ROOT: i32 = 4;
 
 /// Names of the three ways to compute sums in plain arithmetic, and matrices.
+#[derive(Clone, Copy)]
 pub(super) struct Plain {
     pub formula: Formula,
     pub weigh: &'static str,
@@ -20,6 +21,7 @@ pub(super) struct Plain {
 }
 
 /// A kernel on the card.
+#[derive(Clone, Copy)]
 pub(super) struct CardKernel {
     /// On tensor cores, before the table's scale; none for kernels without inner products.
     pub tensor: Option<Formula>,

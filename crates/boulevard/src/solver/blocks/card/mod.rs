@@ -8,6 +8,7 @@ mod active;
 mod engine;
 mod exact;
 mod factor;
+mod far;
 mod formula;
 mod newton;
 mod pairs;
@@ -21,9 +22,10 @@ use std::sync::Arc;
 use boulevard_cuda::{Card, CudaError};
 
 use self::formula::CardKernel;
-pub(crate) use engine::CardBlocks;
+pub(crate) use engine::{CardBlocks, ROUNDING as CARD_DRIFT};
+pub(crate) use far::FarRows;
 pub(crate) use pairs::{PairTask, solve_pairs};
-pub(crate) use predict::{CARD_ROUNDING, Job, card_sums};
+pub(crate) use predict::{Job, card_sums};
 #[cfg(feature = "card-times")]
 pub use times::card_times;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError, Formula};
 
 use super::formula::CardKernel;
-use super::upload::{center, upload, upload_rows};
+use super::upload::{center, column_means, upload, upload_rows};
 use crate::data::Matrix;
 use crate::solver::source::TableView;
 
@@ -20,7 +20,11 @@ const PLAIN_TILE: (usize, usize) = (64, 64);
 /// Shared memory of the wide kernel: three stages of four tables of 128 rows of 40 halves.
 const WIDE_SHARED: usize = 3 * 4 * 128 * 40 * 2;
 
+/// Halves have digits for values of about the same size: other rows may have values so many times as large as a table's own.
+pub(super) const OUTSIDE: f64 = 8.0;
+
 /// How sums are computed for this table.
+#[derive(Clone, Copy)]
 enum Way {
     Narrow { kernel: &'static str, width: usize, shared: usize },
     Wide { kernel: &'static str, width: usize },
@@ -49,6 +53,9 @@ pub(super) struct CardTable {
     way: Way,
     /// On tensor cores, for the split table.
     formula: Formula,
+    /// What was taken off the columns, and the largest absolute value after that.
+    means: Option<Arc<Buffer<f64>>>,
+    largest: f64,
     pub exact: Buffer<f64>,
     pub norms: Buffer<f64>,
     pub all: Packed,
@@ -101,6 +108,28 @@ impl CardTable {
         Self::from_values(card, kernel, exact, rows, columns, way)
     }
 
+    /// Rows of one table alone.
+    pub(super) fn of_rows(card: Arc<Card>, kernel: CardKernel, x: &Matrix<'_>) -> Result<Self, CudaError> {
+        card.enter()?;
+        let (rows, columns) = (x.rows(), x.columns());
+        let mut exact = card.allocate::<f64>(rows * columns)?;
+        upload_rows(&mut exact, 0, x, 0..rows)?;
+        let way = choose(&card, &kernel, columns);
+        Self::from_values(card, kernel, exact, rows, columns, way)
+    }
+
+    /// Other rows, centered and split like these, so that sums over the ones are sums for the others; and whether their values are small
+    /// enough for halves.
+    pub(super) fn beside(&self, x: &Matrix<'_>) -> Result<(Self, bool), CudaError> {
+        let (rows, columns) = (x.rows(), self.columns);
+        let mut exact = self.card.allocate::<f64>(rows * columns)?;
+        upload_rows(&mut exact, 0, x, 0..rows)?;
+        let largest = center(&self.card, &mut exact, rows, columns, self.means.as_deref())?;
+        let near = largest <= OUTSIDE * self.largest;
+        let beside = Self::split(self.card.clone(), self.kernel, exact, rows, columns, self.way, self.means.clone(), self.largest)?;
+        Ok((beside, near))
+    }
+
     fn from_values(
         card: Arc<Card>,
         kernel: CardKernel,
@@ -109,7 +138,22 @@ impl CardTable {
         columns: usize,
         way: Way,
     ) -> Result<Self, CudaError> {
-        let largest = center(&card, &mut exact, rows, columns, kernel.centered)?;
+        let means = if kernel.centered { Some(Arc::new(column_means(&card, &exact, rows, columns)?)) } else { None };
+        let largest = center(&card, &mut exact, rows, columns, means.as_deref())?;
+        Self::split(card, kernel, exact, rows, columns, way, means, largest)
+    }
+
+    /// From values that are centered already; `largest` decides the scale of halves.
+    fn split(
+        card: Arc<Card>,
+        kernel: CardKernel,
+        exact: Buffer<f64>,
+        rows: usize,
+        columns: usize,
+        way: Way,
+        means: Option<Arc<Buffer<f64>>>,
+        largest: f64,
+    ) -> Result<Self, CudaError> {
         let norms = card.allocate::<f64>(rows)?;
         let width = match way {
             Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
@@ -132,7 +176,7 @@ impl CardTable {
             Packed::Single(single)
         };
         card.synchronize()?;
-        Ok(Self { card, kernel, rows, columns, way, formula, exact, norms, all })
+        Ok(Self { card, kernel, rows, columns, way, formula, means, largest, exact, norms, all })
     }
 
     /// The largest absolute value of rows from `from` on.
@@ -213,7 +257,10 @@ impl CardTable {
     pub(super) fn weigh(&self, rows: &Packed, count: usize, columns: &Columns, sums: &mut Sums) -> Result<usize, CudaError> {
         let (tile_rows, tile_columns) = self.tile();
         let tiles = columns.count.div_ceil(tile_columns);
-        let splits = sums.splits(&self.card, count, tile_rows, tiles)?;
+        let splits = match self.way {
+            Way::Wide { .. } => sums.even_splits(&self.card, count, tile_rows, tiles)?,
+            _ => sums.splits(&self.card, count, tile_rows, tiles)?,
+        };
         let grid = (count.div_ceil(tile_rows), splits);
         let launch = |kernel| self.card.launch(kernel).grid(grid.0, grid.1);
         match (rows, &columns.packed, &columns.weights32) {
@@ -301,10 +348,24 @@ impl Sums {
 
     /// Into how many parts columns are cut so that few rows keep the whole card busy; there is room for their sums afterwards.
     pub(super) fn splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
+        let splits = Self::fewest(card, rows, tile_rows, tiles);
+        self.reserve(card, rows, splits)
+    }
+
+    /// The same for blocks that have a processor for themselves: cut so that few processors have nothing to do in the last turn.
+    fn even_splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
+        let (fewest, blocks) = (Self::fewest(card, rows, tile_rows, tiles), rows.div_ceil(tile_rows).max(1));
+        self.reserve(card, rows, evenly(blocks, card.processors(), fewest, tiles))
+    }
+
+    fn fewest(card: &Card, rows: usize, tile_rows: usize, tiles: usize) -> usize {
         const BLOCKS_PER_PROCESSOR: usize = 6;
         const MOST: usize = 32;
-        let blocks = rows.div_ceil(tile_rows).max(1);
-        let splits = (BLOCKS_PER_PROCESSOR * card.processors() / blocks).clamp(1, MOST).min(tiles.max(1));
+        (BLOCKS_PER_PROCESSOR * card.processors() / rows.div_ceil(tile_rows).max(1)).clamp(1, MOST).min(tiles.max(1))
+    }
+
+    /// Room for sums, and how many parts there are.
+    fn reserve(&mut self, card: &Arc<Card>, rows: usize, splits: usize) -> Result<usize, CudaError> {
         if self.values.len() < rows * splits {
             // The old memory goes before the new comes.
             self.values = card.allocate(0)?;
@@ -312,6 +373,20 @@ impl Sums {
         }
         Ok(splits)
     }
+}
+
+/// Parts of `fewest` or a little more for which the turns of all processors are filled best, the fewest of those that are nearly as good.
+fn evenly(blocks: usize, processors: usize, fewest: usize, tiles: usize) -> usize {
+    const MORE: usize = 4;
+    const WORTH: f64 = 0.95;
+    // Turns of whole tiles: parts of unequal size wait for the largest.
+    let turns = |splits: usize| (blocks * splits).div_ceil(processors) as f64 * tiles.div_ceil(splits) as f64;
+    (fewest..=fewest + MORE).filter(|&splits| splits <= tiles).fold(
+        fewest,
+        |best, splits| {
+            if turns(splits) < WORTH * turns(best) { splits } else { best }
+        },
+    )
 }
 
 /// How sums are computed: rows in registers up to 128 features of exponential kernels, else both sides through shared memory.
@@ -338,5 +413,20 @@ fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
             kernel: if formula.kind == 0 { "weigh_wide_exponential" } else { "weigh_wide" },
             width: columns.next_multiple_of(32).max(32),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::evenly;
+
+    #[test]
+    fn the_last_turn_is_filled() {
+        // 469 blocks on 132 processors: four turns, the last half empty; cut into three, eleven of which ten and two thirds are needed.
+        assert_eq!(evenly(469, 132, 1, 64), 3);
+        assert_eq!(evenly(4 * 132, 132, 1, 64), 1);
+        assert_eq!(evenly(10, 132, 32, 64), 32);
+        assert_eq!(evenly(469, 132, 1, 1), 1, "nothing to cut");
+        assert_eq!(evenly(40_000, 132, 1, 64), 1, "many turns");
     }
 }

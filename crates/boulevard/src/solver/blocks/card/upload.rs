@@ -48,20 +48,32 @@ pub(super) fn upload(to: &mut Buffer<f64>, view: &TableView<'_>) -> Result<(), C
     Ok(())
 }
 
-/// Takes the column means off where that changes nothing; answers the largest absolute value.
-pub(super) fn center(card: &Arc<Card>, table: &mut Buffer<f64>, rows: usize, columns: usize, centered: bool) -> Result<f64, CudaError> {
-    let largest = card.upload(&[0u64])?;
+/// Means of the columns.
+pub(super) fn column_means(card: &Arc<Card>, table: &Buffer<f64>, rows: usize, columns: usize) -> Result<Buffer<f64>, CudaError> {
     let means = card.allocate::<f64>(columns)?;
-    if centered {
-        let pieces = rows.div_ceil(COLUMN_PIECE);
-        let partial = card.allocate::<f64>(pieces * columns)?;
-        let launch = card.launch("column_sums").grid(pieces, 1).threads(128);
-        launch.buffer(&*table).count(rows).count(columns).count(COLUMN_PIECE).buffer(&partial).run()?;
-        let launch = card.launch("column_means").items(columns);
-        launch.buffer(&partial).count(pieces).count(rows).count(columns).buffer(&means).run()?;
-    }
+    let pieces = rows.div_ceil(COLUMN_PIECE);
+    let partial = card.allocate::<f64>(pieces * columns)?;
+    let launch = card.launch("column_sums").grid(pieces, 1).threads(128);
+    launch.buffer(table).count(rows).count(columns).count(COLUMN_PIECE).buffer(&partial).run()?;
+    let launch = card.launch("column_means").items(columns);
+    launch.buffer(&partial).count(pieces).count(rows).count(columns).buffer(&means).run()?;
+    Ok(means)
+}
+
+/// Takes the means off, if there are any; answers the largest absolute value.
+pub(super) fn center(
+    card: &Arc<Card>,
+    table: &mut Buffer<f64>,
+    rows: usize,
+    columns: usize,
+    means: Option<&Buffer<f64>>,
+) -> Result<f64, CudaError> {
+    let largest = card.upload(&[0u64])?;
     let launch = card.launch("center").grid(8 * card.processors(), 1).buffer(&*table).long((rows * columns) as u64).count(columns);
-    let launch = if centered { launch.buffer(&means) } else { launch.null() };
+    let launch = match means {
+        Some(means) => launch.buffer(means),
+        None => launch.null(),
+    };
     launch.buffer(&largest).run()?;
     Ok(f64::from_bits(largest.read(1)?[0]))
 }

@@ -8,6 +8,7 @@ use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::{Gamma, GammaRule, Kernel};
 use crate::observe::{Context, Progress};
+use crate::simd::Real;
 
 /// Carries messages to shards, wherever they are: threads, processes, machines.
 pub trait Fleet {
@@ -65,6 +66,7 @@ pub struct Cluster<'a> {
     owner: Vec<u16>,
     columns: usize,
     accuracy: f64,
+    rounding: f64,
     alive: Vec<bool>,
     /// Nobody who is lost will come back.
     hopeless: bool,
@@ -117,6 +119,7 @@ impl<'a> Cluster<'a> {
             owner,
             columns,
             accuracy: 0.0,
+            rounding: f32::ROUNDING,
             alive: vec![true; shards],
             hopeless: false,
             waiting: Vec::new(),
@@ -157,6 +160,11 @@ impl<'a> Cluster<'a> {
     /// The error of kernel values in single precision.
     pub(super) fn accuracy(&self) -> f64 {
         self.accuracy
+    }
+
+    /// The relative error of sums in single precision.
+    pub(super) fn rounding(&self) -> f64 {
+        self.rounding
     }
 
     pub(super) fn shards(&self) -> usize {
@@ -235,7 +243,7 @@ impl<'a> Cluster<'a> {
                     self.insist(shard, &open)?
                 }
             };
-            let Reply::Opened { rows, columns, accuracy } = answer else { return Err(confused()) };
+            let Reply::Opened { rows, columns, accuracy, rounding } = answer else { return Err(confused()) };
             let expected: u64 = self.runs[shard].iter().map(|(_, rows)| u64::from(*rows)).sum();
             if rows != expected {
                 return Err(Error::shape(format!("rows of shard {shard}"), expected as usize, rows as usize));
@@ -244,6 +252,7 @@ impl<'a> Cluster<'a> {
                 return Err(Error::shape(format!("feature columns of shard {shard}"), self.columns, columns as usize));
             }
             self.accuracy = self.accuracy.max(accuracy);
+            self.rounding = self.rounding.max(rounding);
         }
         Ok(())
     }
@@ -268,8 +277,10 @@ impl<'a> Cluster<'a> {
             };
             self.report.received += bytes.len() as u64;
             let (reply, seconds) = Reply::from_bytes(&bytes)?;
-            if let Reply::Failed(why) = reply {
-                return Err(Error::data(format!("shard {shard}: {why}")));
+            match reply {
+                Reply::Failed(why) => return Err(Error::data(format!("shard {shard}: {why}"))),
+                Reply::Refused { device, reason } => return Err(Error::Device { device, reason: format!("shard {shard}: {reason}") }),
+                _ => {}
             }
             if self.report.slowest.is_none_or(|(_, longest)| seconds > longest) {
                 self.report.slowest = Some((shard, seconds));
@@ -313,6 +324,8 @@ impl<'a> Cluster<'a> {
             let open = self.open(shard);
             for back in self.back(true)? {
                 self.alive[back] = true;
+                // Before a problem is loaded that is all there is to rebuild; later it is welcomed, and counted there.
+                self.report.rebuilt += u64::from(matches!(request, Request::Open { .. } | Request::Moments { .. }));
                 if back == shard && !matches!(request, Request::Open { .. } | Request::Moments { .. }) {
                     self.waiting.push(back);
                 }

@@ -88,11 +88,12 @@ pub(super) enum Request {
 /// From a shard, after the seconds it took.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// Rows, columns, and the error of kernel values in single precision.
+    /// Rows, columns, the error of kernel values in single precision, and the relative error of sums.
     Opened {
         rows: u64,
         columns: u64,
         accuracy: f64,
+        rounding: f64,
     },
     Moments {
         count: f64,
@@ -111,6 +112,11 @@ pub(super) enum Reply {
     Gradient(Vec<f64>),
     /// It cannot be done, and why.
     Failed(String),
+    /// The device that was asked for cannot be used, and why.
+    Refused {
+        device: String,
+        reason: String,
+    },
 }
 
 fn write_extremes(to: &mut Writer, extremes: &[Extremes; 2]) {
@@ -297,11 +303,12 @@ impl Reply {
         let mut to = Writer(vec![MARK, VERSION]);
         to.f64(seconds);
         match self {
-            Self::Opened { rows, columns, accuracy } => {
+            Self::Opened { rows, columns, accuracy, rounding } => {
                 to.u8(0);
                 to.u64(*rows);
                 to.u64(*columns);
                 to.f64(*accuracy);
+                to.f64(*rounding);
             }
             Self::Moments { count, mean, squares } => {
                 to.u8(1);
@@ -336,6 +343,11 @@ impl Reply {
                 to.u8(8);
                 to.bytes(why.as_bytes());
             }
+            Self::Refused { device, reason } => {
+                to.u8(9);
+                to.bytes(device.as_bytes());
+                to.bytes(reason.as_bytes());
+            }
         }
         to.0
     }
@@ -344,8 +356,9 @@ impl Reply {
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, f64)> {
         let mut from = begin(bytes, "a worker")?;
         let seconds = from.f64()?;
+        let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let reply = match from.u8()? {
-            0 => Self::Opened { rows: from.u64()?, columns: from.u64()?, accuracy: from.f64()? },
+            0 => Self::Opened { rows: from.u64()?, columns: from.u64()?, accuracy: from.f64()?, rounding: from.f64()? },
             1 => Self::Moments { count: from.f64()?, mean: from.f64()?, squares: from.f64()? },
             2 => Self::Done,
             3 => {
@@ -358,7 +371,8 @@ impl Reply {
             5 => Self::Count(from.u64()?),
             6 => Self::Drift(Drift { largest: from.f64()?, rows: from.u64()? as usize }),
             7 => Self::Gradient(from.reals()?),
-            8 => Self::Failed(String::from_utf8_lossy(from.bytes()?).into_owned()),
+            8 => Self::Failed(words(from.bytes()?)),
+            9 => Self::Refused { device: words(from.bytes()?), reason: words(from.bytes()?) },
             other => return Err(unknown(other)),
         };
         Ok((reply, seconds))

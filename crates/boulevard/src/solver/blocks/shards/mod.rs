@@ -18,6 +18,7 @@ mod message;
 mod shard;
 mod solver;
 mod store;
+mod weigh;
 mod wire;
 
 pub use cluster::{Cluster, Fleet, Piece, RoundReport};

@@ -3,20 +3,19 @@
 use std::time::Instant;
 
 use super::message::{Anew, Features, Reply, Request, Stay};
-use super::store::{Gathered, RowStore};
+use super::store::RowStore;
+use super::weigh::Of;
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel};
-use crate::observe::{Context, Device, Isa, Progress};
-use crate::parallel::Crew;
+use crate::observe::{Context, Device, Isa};
 use crate::simd::Real;
 use crate::solver::blocks::engine::{Candidate, Drift, Extremes};
 use crate::solver::blocks::select::{self, TAKEN, group, may, slopes};
-use crate::solver::blocks::sums::{Watch, Weighted, weigh};
+use crate::solver::blocks::{CARD_DRIFT, FarRows};
 
-/// Rows whose gradients are computed at once, and rows that they are summed over: bound the memory beside the tables.
-const COLUMNS_AT_ONCE: usize = 1 << 15;
-const ROWS_AT_ONCE: usize = 1 << 13;
+/// Rows whose gradients are computed at once: bounds the memory beside the tables.
+pub(super) const COLUMNS_AT_ONCE: usize = 1 << 15;
 /// One in so many rows is computed anew in double precision though nothing says that it matters.
 const SAMPLED: usize = 128;
 /// This share of the candidates asked for is offered whatever they violate.
@@ -34,20 +33,23 @@ const ALWAYS: usize = 4;
 /// # Ok::<(), boulevard::Error>(())
 /// ```
 pub struct Shard {
-    x: Matrix<'static>,
-    threads: usize,
-    kernel: Option<Kernel>,
+    pub(super) x: Matrix<'static>,
+    pub(super) threads: usize,
+    pub(super) device: Device,
+    pub(super) kernel: Option<Kernel>,
+    /// The rows on a graphics card, for as long as one is used.
+    pub(super) far: Option<FarRows>,
     /// Runs of rows: first number in the whole table, first row here, length.
     runs: Vec<(u32, u32, u32)>,
-    guests: RowStore,
+    pub(super) guests: RowStore,
     /// Whether the driver has a row's features.
     told: Vec<bool>,
-    state: State,
+    pub(super) state: State,
 }
 
 /// The problem at hand, by row of the shard.
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     double: bool,
     kink: f64,
     linear: Vec<f64>,
@@ -56,10 +58,10 @@ struct State {
     exact: Vec<bool>,
     takes_part: Vec<bool>,
     /// Active rows, rising, and whether a row is among them.
-    active: Vec<u32>,
+    pub(super) active: Vec<u32>,
     is_active: Vec<bool>,
-    /// Features of the active rows, where these are not all.
-    packed: Option<Matrix<'static>>,
+    /// Features of the active rows, where these are not all and the processor needed them.
+    pub(super) packed: Option<Matrix<'static>>,
     /// Gradients when the first rows were parked.
     at_first: Option<Vec<f64>>,
     /// It came late, while others had parked rows already: it parks none until all are back.
@@ -72,7 +74,20 @@ impl Shard {
         x.check_finite("X")?;
         let told = vec![false; x.rows()];
         let (guests, state) = (RowStore::new(), State::default());
-        Ok(Self { x, threads: threads.max(1), kernel: None, runs: Vec::new(), guests, told, state })
+        let (threads, device) = (threads.max(1), Device::Cpu);
+        Ok(Self { x, threads, device, kernel: None, far: None, runs: Vec::new(), guests, told, state })
+    }
+
+    /// The same rows with sums computed on `device`. A card is looked for when a fit begins. `auto` takes one for large shards, and the
+    /// processor where that does not work; a card that is asked for by name and cannot be used ends the fit with an error.
+    pub fn on(mut self, device: Device) -> Self {
+        (self.device, self.far) = (device, None);
+        self
+    }
+
+    /// Whether a graphics card computes its sums: known once a fit has begun.
+    pub fn is_on_card(&self) -> bool {
+        self.far.is_some()
     }
 
     /// Its rows.
@@ -89,7 +104,10 @@ impl Shard {
     pub fn call(&mut self, message: &[u8]) -> Vec<u8> {
         let start = Instant::now();
         let reply = Request::from_bytes(message).and_then(|request| self.answer(request));
-        let reply = reply.unwrap_or_else(|error| Reply::Failed(error.to_string()));
+        let reply = reply.unwrap_or_else(|error| match error {
+            Error::Device { device, reason } => Reply::Refused { device, reason },
+            other => Reply::Failed(other.to_string()),
+        });
         reply.to_bytes(start.elapsed().as_secs_f64())
     }
 
@@ -138,10 +156,16 @@ impl Shard {
         }
         runs_here.sort_unstable();
         self.runs = runs_here;
-        let mut accuracy = 0.0f64;
+        let (mut accuracy, mut rounding) = (0.0f64, f32::ROUNDING);
+        // What an earlier fit had there goes first.
+        self.far = None;
         // A gamma that is still a rule comes first, for the moments; the kernel itself follows.
         if kernel.gamma().is_none_or(|gamma| gamma.value().is_some()) {
             kernel.resolve(&self.x, None)?;
+            self.far = FarRows::choose(&kernel, &self.x, self.device)?;
+            if self.far.is_some() {
+                rounding = CARD_DRIFT;
+            }
             for first in (0..self.x.rows()).step_by(COLUMNS_AT_ONCE) {
                 let rows: Vec<usize> = (first..(first + COLUMNS_AT_ONCE).min(self.x.rows())).collect();
                 let part = self.x.select(&rows);
@@ -151,15 +175,15 @@ impl Shard {
         self.kernel = Some(kernel);
         self.told.fill(false);
         self.guests = RowStore::new();
-        Ok(Reply::Opened { rows: self.x.rows() as u64, columns: self.x.columns() as u64, accuracy })
+        Ok(Reply::Opened { rows: self.x.rows() as u64, columns: self.x.columns() as u64, accuracy, rounding })
     }
 
-    fn context(&self) -> Context<'static> {
+    pub(super) fn context(&self) -> Context<'static> {
         Context { observer: None, threads: self.threads, deadline: None, memory: None, isa: Isa::detect(), device: Device::Cpu }
     }
 
     /// The row here that has this number in the whole table.
-    fn own(&self, id: u32) -> Option<usize> {
+    pub(super) fn own(&self, id: u32) -> Option<usize> {
         let run = self.runs.partition_point(|&(number, _, _)| number <= id).checked_sub(1)?;
         let (number, first, count) = self.runs[run];
         (id - number < count).then(|| (first + id - number) as usize)
@@ -232,57 +256,13 @@ impl Shard {
         let state = &mut self.state;
         state.is_active = vec![false; self.x.rows()];
         rows.iter().for_each(|&row| state.is_active[row as usize] = true);
-        // The old packing goes before the new one comes.
         state.packed = None;
-        if rows.len() != self.x.rows() {
-            state.packed = Some(self.x.select(&rows.iter().map(|&row| row as usize).collect::<Vec<_>>()));
-        }
         state.active = rows;
-    }
-
-    /// Features of rows from here and elsewhere.
-    fn gather(&self, ids: &[u32]) -> Result<Matrix<'static>> {
-        let mut rows = Gathered::new();
-        for &id in ids {
-            match (self.own(id), self.guests.place(id)) {
-                (Some(row), _) => rows.push(&self.x, row)?,
-                (None, Some(place)) => rows.push_kept(&self.guests, place)?,
-                (None, None) => return Err(Error::data(format!("row {id} is not known to this shard: it was never sent"))),
-            }
-        }
-        rows.finish()
-    }
-
-    /// `sum_k steps[k] k(ids[k], column)` for every column of `x`, in precision `T`.
-    fn sums<T: Real>(&self, ids: &[u32], steps: &[f64], x: &Matrix<'_>) -> Result<Vec<f64>> {
-        let kernel = self.kernel.as_ref().ok_or_else(|| Error::data("a shard was asked before it was told its kernel"))?;
-        let context = self.context();
-        let (mut crew, mut watch) = (Crew::new(self.threads), Watch::new(&context));
-        let progress = Progress { stage: "solve", done: 0, total: None, violation: None, tolerance: None };
-        let (mut all, mut sums) = (vec![0.0; x.rows()], Vec::new());
-        for (ids, steps) in ids.chunks(ROWS_AT_ONCE).zip(steps.chunks(ROWS_AT_ONCE)) {
-            let training = self.gather(ids)?;
-            let order: Vec<usize> = (0..ids.len()).collect();
-            for first in (0..x.rows()).step_by(COLUMNS_AT_ONCE) {
-                let last = (first + COLUMNS_AT_ONCE).min(x.rows());
-                let whole = last - first == x.rows();
-                let part = if whole { None } else { Some(x.select(&(first..last).collect::<Vec<_>>())) };
-                let values = kernel::cross::<T>(kernel, &training, &[], part.as_ref().unwrap_or(x), &context)?;
-                let of = Weighted { rows: &order, weights: steps };
-                weigh(&*values, of, x.columns(), &mut sums, &mut crew, &mut watch, &progress);
-                all[first..last].iter_mut().zip(&sums).for_each(|(all, sum)| *all += sum);
-            }
-        }
-        Ok(all)
-    }
-
-    fn sums_of(&self, ids: &[u32], steps: &[f64], x: &Matrix<'_>) -> Result<Vec<f64>> {
-        if self.state.double { self.sums::<f64>(ids, steps, x) } else { self.sums::<f32>(ids, steps, x) }
     }
 
     fn step(&mut self, ids: &[u32], steps: &[f64], status: &[u8]) -> Result<()> {
         if !ids.is_empty() && !self.state.active.is_empty() {
-            let sums = self.sums_of(ids, steps, self.state.packed.as_ref().unwrap_or(&self.x))?;
+            let sums = self.sums(ids, steps, Of::Active, self.state.double)?;
             let state = &mut self.state;
             for (&row, sum) in state.active.iter().zip(&sums) {
                 state.gradient[row as usize] += sum;
@@ -368,7 +348,7 @@ impl Shard {
         self.state.exempt = false;
         let Some(at_first) = self.state.at_first.take() else { return Ok(Reply::Done) };
         let parked: Vec<usize> = (0..self.x.rows()).filter(|&row| self.state.takes_part[row] && !self.state.is_active[row]).collect();
-        let sums = if parked.is_empty() { Vec::new() } else { self.sums_of(ids, steps, &self.x.select(&parked))? };
+        let sums = if parked.is_empty() { Vec::new() } else { self.sums(ids, steps, Of::Rows(&parked), self.state.double)? };
         for (&row, sum) in parked.iter().zip(sums) {
             self.state.gradient[row] = at_first[row] + sum;
             self.state.exact[row] = false;
@@ -401,7 +381,7 @@ impl Shard {
         }
         let mut drift = Drift { largest: 0.0, rows: rows.len() };
         for rows in rows.chunks(COLUMNS_AT_ONCE) {
-            let sums = self.sums::<f64>(ids, steps, &self.x.select(rows))?;
+            let sums = self.sums(ids, steps, Of::Rows(rows), true)?;
             for (&row, sum) in rows.iter().zip(sums) {
                 let exact = sum + self.state.linear[row];
                 drift.largest = drift.largest.max((exact - self.state.gradient[row]).abs());

@@ -57,7 +57,7 @@ impl SolveDual for ShardedSolver<'_, '_> {
             if !double && self.cluster.accuracy() > HOPELESS * options.tolerance {
                 continue;
             }
-            let rounding = if double { f64::ROUNDING } else { f32::ROUNDING };
+            let rounding = if double { f64::ROUNDING } else { self.cluster.rounding() };
             let plan = Plan { set, small_set: set, outer: None, rounding };
             let nothing = vec![0.0; n];
             let at = if unknown { &nothing } else { &b };

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::data::Csr;
-use crate::error::Result;
-use crate::observe::StopReason;
+use crate::error::{Error, Result};
+use crate::observe::{Device, StopReason};
 use crate::solver::blocks::shards::ShardedSolver;
 use crate::solver::{Cluster, Fleet, Piece, RoundReport, Shard, SolveDual};
 
@@ -222,6 +222,20 @@ fn wrong_pieces_and_kernels_are_refused() {
     assert!(fail(&[good[0], good[0], good[2], good[3]], 2, &case.kernel).contains("overlap"));
     assert!(fail(&good, 2, &Kernel::Precomputed).contains("cluster"));
     assert!(fail(&good, 2, &Kernel::Sigmoid { gamma: 0.1.into(), coef0: 0.0 }).contains("semi-definite"));
+    // A card that is not there: an error where it was asked for, and nothing else where it was not.
+    for (device, refused) in [(Device::Cuda(99), true), (Device::Auto, false), (Device::Cpu, false)] {
+        let mut fleet = Local::new(&case.x, &good, &[]);
+        fleet.shards = fleet.shards.into_iter().map(|shard| shard.map(|shard| shard.on(device))).collect();
+        let error = Cluster::new(&mut fleet, &good, 2, &case.kernel, None, &context).err();
+        assert_eq!(error.is_some(), refused, "{device}: {error:?}");
+        assert!(fleet.shards.iter().flatten().all(|shard| !shard.is_on_card()));
+        if let Some(error) = error {
+            assert!(
+                matches!(&error, Error::Device { device, reason } if device == "cuda:99" && reason.starts_with("shard 0: ")),
+                "{error}"
+            );
+        }
+    }
     let broken = Matrix::dense(vec![1.0, f64::NAN], 2, 1).unwrap();
     assert!(Shard::new(broken, 1).err().unwrap().to_string().contains("row 1"));
 }
