@@ -126,6 +126,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after this time")
     options = parser.parse_args()
+    # In the background shells let processes ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     dice, estimators, verbs = random.Random(options.seed), Record(), Record()
     tables = {shape: table(shape) for shape in SHAPES}
     start = time.monotonic()

@@ -202,6 +202,8 @@ def main() -> None:
     parser.add_argument("minutes", type=float)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    # In the background shells let processes ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     soak = Soak(options.seed)
     looked = 0.0
     try:

@@ -250,3 +250,19 @@ def test_pictures(banana, fitted):
     blind = ParetoSVC(gamma=1.0, n_points=5, holdout=0).fit(X, y).plot()
     assert len(blind.axes_[1].lines) == 1
     plt.close("all")
+
+
+def test_a_weight_is_a_repeated_row(banana):
+    X, y = banana
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    weighted = ParetoSVC(n_points=12).fit(X, y, sample_weight=weights)
+    twice = ParetoSVC(n_points=12).fit(X.repeat(weights, axis=0), y.repeat(weights))
+    assert weighted.gamma_ == twice.gamma_ and weighted.picked_ == twice.picked_
+    np.testing.assert_array_equal(weighted.front_, twice.front_)
+    np.testing.assert_array_equal(weighted.decision_function(X), twice.decision_function(X))
+    np.testing.assert_array_equal(weighted.predict_proba(X), twice.predict_proba(X))
+    # Rows are named as they were given.
+    assert (weights[weighted.train_rows_] > 0).all() and set(weighted.support_) <= set(np.flatnonzero(weights))
+    np.testing.assert_array_equal(weighted.support_vectors_, X[weighted.support_])
+    with pytest.raises(ValueError, match="evolution"):
+        ParetoSVC(mode="evolve").fit(X, y, sample_weight=weights)

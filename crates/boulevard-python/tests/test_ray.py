@@ -1,9 +1,5 @@
 """Fits on a real Ray cluster of this machine."""
 
-import os
-import signal
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +11,7 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'ray[
 pytest.importorskip("ray.data", reason="Ray's datasets are not installed: pip install 'ray[data]'")
 import joblib  # noqa: E402
 import pandas as pd  # noqa: E402
+import psutil  # noqa: E402
 
 import boulevard  # noqa: E402
 import boulevard.ray as br  # noqa: E402
@@ -76,10 +73,10 @@ def test_killed_actors(cluster, table):
         def ask(self, handles, method, arguments, calls=calls, killed=killed, call=call):
             calls[0] += 1
             if calls[0] == call:
-                victim = ray.get(handles[0].actor.describe.remote())["process"] if not killed else None
+                victim = psutil.Process(ray.get(handles[0].actor.describe.remote())["process"])
                 killed.append(victim)
-                threading.Timer(0.05, os.kill, (victim, signal.SIGKILL)).start()
-                time.sleep(0.06)
+                victim.kill()
+                victim.wait(timeout=30)
             return true(self, handles, method, arguments)
 
         with pytest.MonkeyPatch.context() as patch:
@@ -108,19 +105,33 @@ def test_bad_input(cluster, table):
     assert "name a column" in message(ray.data.from_pandas(pd.DataFrame({"a": [1.0, 2.0]})), "b")
 
 
-@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "LinearSVC"])
-def test_searches_on_rays_joblib_backend(cluster, name, two):
+def test_every_estimator_and_its_threads_on_rays_joblib_backend(cluster, two):
     from ray.util.joblib import register_ray
+    from sklearn.base import clone
     from sklearn.model_selection import cross_val_score
 
     register_ray()
     X, y = two
-    estimator = getattr(boulevard, name)()
-    score = None if hasattr(estimator, "score") else "accuracy"
-    target = np.where(y, 1, -1)
+    names = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR", "MultiTaskSelectionClassifier"]
+    estimators = [getattr(boulevard, name)() for name in [*names, "MultiTaskSelectionRegressor"]]
+    estimators += [
+        boulevard.BoostedSVC(max_rounds=2),
+        boulevard.FeatureInductionClassifier(n_induced=2),
+        boulevard.ParetoSVC(n_points=10, mode="exact"),
+        boulevard.MultiSampleClassifier(n_samples_per_decision=2),
+    ]
+
+    def fit(estimator):
+        from boulevard._limits import count_threads
+
+        return clone(estimator).fit(X, np.where(y, 1, -1)).objective_, count_threads(None)
+
     with joblib.parallel_backend("ray", n_jobs=2):
-        there = cross_val_score(estimator, X, target, cv=3, scoring=score)
-    assert np.array_equal(there, cross_val_score(estimator, X, target, cv=3, scoring=score))
+        there = joblib.Parallel()(joblib.delayed(fit)(estimator) for estimator in estimators)
+        scores = cross_val_score(boulevard.SVC(), X, y, cv=3)
+    assert np.array_equal(scores, cross_val_score(boulevard.SVC(), X, y, cv=3))
+    assert [objective for objective, _ in there] == [fit(estimator)[0] for estimator in estimators]
+    assert {threads for _, threads in there} == {1}, "threads are not multiplied"
 
 
 def test_the_page_about_clusters_runs(cluster, table, tmp_path, monkeypatch):

@@ -11,6 +11,8 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 
 import boulevard
 from boulevard import SVC, SVR, datasets
@@ -172,3 +174,22 @@ def test_scikit_learns_own_tests(suite, capsys):
 
 def test_the_html_representation_links_to_the_page_of_the_class_it_stands_in_for():
     assert 'href="https://scikit-learn.org/stable/modules/generated/sklearn.svm.SVC.html"' in SVC()._repr_html_()
+
+
+def test_every_automatic_choice_says_why_and_what_overrides_it():
+    X, y = make_classification(120, 6, n_informative=4, class_sep=0.8, random_state=0)
+    learners = {
+        "max_rules": boulevard.FeatureInductionClassifier(random_state=0),
+        "keep": boulevard.MultiTaskSelectionClassifier(),
+        "method": boulevard.MultiSampleClassifier(random_state=0),
+        "tune": boulevard.BoostedSVC(random_state=0),
+        "pick": boulevard.ParetoSVC(n_points=20, random_state=0),
+    }
+    for argument, model in learners.items():
+        why = model.fit(X, y).chosen_because_
+        assert f"`{argument}`" in why and any(digit in why for digit in "0123456789"), (argument, why)
+        assert why in model.describe()
+    plain = boulevard.ParetoSVC(gamma=0.1, bias="objective", pick=3, n_points=20).fit(X, y)
+    assert plain.chosen_because_ is None
+    with pytest.raises(NotFittedError):
+        boulevard.BoostedSVC().chosen_because_

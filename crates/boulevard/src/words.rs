@@ -41,6 +41,7 @@ pub fn percent(share: f64) -> String {
 /// A time for people.
 pub fn seconds(seconds: f64) -> String {
     match seconds {
+        s if s < 0.00095 => format!("{:.1} ms", s * 1e3),
         s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
         s if s < 100.0 => format!("{s:.1} s"),
         s => format!("{:.0} min {:02.0} s", (s / 60.0).floor(), s % 60.0),

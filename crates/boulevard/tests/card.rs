@@ -265,10 +265,13 @@ fn pairs_of_classes_agree() {
         let on = |model: &SvcModel, device| model.kernel_machines()[0].evaluate(&x, &context.with_device(device)).unwrap();
         let (most, other) = apart(&on(&cpu, Device::Cpu), &on(&card, Device::Cpu), 1e-2);
         assert!(most < 2e-2 && other == 0, "{most:e} {other}");
-        // And the same machine on both.
-        let (most, other) = apart(&on(&card, Device::Cpu), &on(&card, Device::Cuda(0)), 1e-5);
-        println!("decision values of one machine: {most:.1e} apart");
-        assert!(most < 1e-4 && other == 0, "{most:e} {other}");
+        // And the same machine on both, against double precision: single precision on the processor has errors of its own.
+        let machine = card.kernel_machines()[0].clone();
+        let exact = KernelMachine { tolerance: 1e-13, ..machine }.evaluate(&x, &context.with_device(Device::Cpu)).unwrap();
+        let (most, other) = apart(&exact, &on(&card, Device::Cuda(0)), 1e-4);
+        let (of_processor, _) = apart(&exact, &on(&card, Device::Cpu), 1e-4);
+        println!("decision values of one machine: {most:.1e} from double precision on the card, {of_processor:.1e} on the processor");
+        assert!(most < 2e-4 && other == 0, "{most:e} {other}");
         let (again, _) = fit_classes(&x, &y, gamma, c, &context);
         assert_eq!(on(&card, Device::Cpu), on(&again, Device::Cpu), "the same input twice");
     }
@@ -494,17 +497,7 @@ fn table() {
     many_classes(&context);
     predictions(&context, &large);
     drop(large);
-    for spread in [1.5, 2.0] {
-        let (middle, large) = (cover(131_072, spread), cover(524_288, spread));
-        for c in [1.0, 10.0, 100.0] {
-            row(&format!("cov-131k, spread {spread}, smooth C={c}"), &middle, 0.05, c, &context, c == 10.0);
-        }
-        if spread == 1.5 {
-            workers(&context, &middle);
-        }
-        row(&format!("cov-524k, spread {spread}, smooth C=10"), &large, 0.05, 10.0, &context, false);
-        row(&format!("cov-524k, spread {spread}, spiky C=10"), &large, 0.5, 10.0, &context, false);
-    }
+    workers(&context, &cover(131_072, 1.5));
 }
 
 /// Three workers of a cluster with one card, and on this machine's cores.

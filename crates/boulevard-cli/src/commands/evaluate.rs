@@ -260,7 +260,7 @@ fn verdict(judged: &[Judged], first: usize, second: usize, test: &TTest) -> Stri
         _ => "no difference shown".to_owned(),
     };
     format!(
-        "{a} - {b}: mean difference {}, corrected resampled t = {:.3} with {:.0} degrees, p = {:.4}: {verdict}",
+        "{a} - {b}: mean difference {}, corrected resampled t = {:.3} with {:.0} degrees of freedom, p = {:.4}: {verdict}",
         number::general(test.mean, 4),
         test.t,
         test.degrees,

@@ -176,6 +176,11 @@ fn as_json(spec: &Spec, entries: &[Entry], quick: bool) -> Value {
     json!({ "table": spec.name, "title": spec.title, "source": spec.source, "protocol": spec.protocol, "quick": quick, "entries": rows, "summary": summary(entries) })
 }
 
+/// Whether a measure is a share, which people read in percent.
+fn is_share(measure: &str) -> bool {
+    measure.ends_with("error") || measure.ends_with("accuracy")
+}
+
 /// Our numbers beside the published ones, then what the table has besides.
 fn drawn(spec: &Spec, entries: &[Entry], figures: &[Picture]) -> Vec<Picture> {
     let counts = entries.iter().any(|entry| entry.counts);
@@ -186,13 +191,14 @@ fn drawn(spec: &Spec, entries: &[Entry], figures: &[Picture]) -> Vec<Picture> {
     let bars: Vec<(String, f64, Option<f64>)> = shown.map(|entry| (name(entry), entry.ours, entry.published)).collect();
     let stars = if bars.iter().any(|bar| bar.2.is_some()) { " Stars: the published number." } else { "" };
     let sentence = format!("Bars: our {}.{stars}", spec.measure);
-    let beside = (!bars.is_empty()).then(|| gallery::published(&bars, spec.measure, &sentence));
+    let beside = (!bars.is_empty()).then(|| gallery::published(&bars, spec.measure, is_share(spec.measure), &sentence));
     beside.into_iter().chain(figures.iter().cloned()).collect()
 }
 
 /// A table with its pictures, on a page.
 fn tell(page: &mut Page, spec: &Spec, entries: &[Entry], figures: &[Picture]) {
-    page.text(spec.source).classed("lead", &format!("{}.", summary(entries)));
+    let told = summary(entries);
+    page.text(spec.source).classed("lead", &format!("{}{}.", told[..1].to_uppercase(), &told[1..]));
     page.pictures(drawn(spec, entries, figures)).table(&as_table(entries)).text(&format!("Protocol: {}", spec.protocol));
 }
 

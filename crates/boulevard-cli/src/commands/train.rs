@@ -46,8 +46,9 @@ pub fn run(args: &TrainArgs) -> Result<Outcome> {
     if let Some(path) = &args.output {
         fitted.save(path)?;
     }
-    // Ctrl-C ends this too: the model is what was asked for.
-    let error = stopped(training_error(&fitted, &data))?;
+    // Who pressed Ctrl-C wants an end, not figures; and Ctrl-C ends this too: the model is what was asked for.
+    let interrupted = fitted.report().stop == StopReason::Interrupted;
+    let error = if interrupted { None } else { stopped(training_error(&fitted, &data))? };
     if let Some(path) = &args.report {
         files::write(path, page(&fitted, &plan, &data, args, &args.run.context(&watcher))?.as_bytes())?;
         watcher.finish();

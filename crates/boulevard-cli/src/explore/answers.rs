@@ -3,6 +3,7 @@
 use std::path::{Component, Path};
 
 use anyhow::{Context as _, Result, ensure};
+use boulevard::data::Target;
 use boulevard::gallery::{self, Asked, Importance};
 use boulevard::observe::Context;
 use boulevard::picture::Picture;
@@ -28,6 +29,8 @@ pub fn fit(id: usize, fit: &Fit) -> Result<Value> {
             hardest = Some(gallery::hardest(&judged));
         } else if let Some(sets) = gallery::Judged::of_sets(&fit.folds, data)? {
             good = story::goodness(&sets)?;
+        } else if let Target::Labels(truth) = &data.target {
+            good = gallery::label_curves(&fit.folds, truth)?.into_iter().collect();
         }
         (own, general) = story::learnt(&fit.model, data, &context)?;
     }

@@ -13,6 +13,19 @@ pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// A sentence as HTML: names in backquotes stand out, and a percent sign stays on the line of its number.
+pub fn sentence(text: &str) -> String {
+    let mut parts: Vec<String> = text.split('`').map(escape).collect();
+    // An odd quote at the end is one that somebody's name has.
+    let left = if parts.len() % 2 == 0 { parts.pop() } else { None };
+    let mut html = String::new();
+    for (place, part) in parts.iter().enumerate() {
+        html.push_str(&if place % 2 == 1 { format!("<code>{part}</code>") } else { part.clone() });
+    }
+    html.extend(left.map(|left| format!("`{left}")));
+    html.replace(" %", "\u{a0}%")
+}
+
 /// A page that grows from top to bottom.
 pub struct Page {
     title: String,
@@ -40,7 +53,7 @@ impl Page {
     pub fn classed(&mut self, class: &str, text: &str) -> &mut Self {
         if !text.is_empty() {
             let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-            self.body.push_str(&format!("<p{class}>{}</p>\n", escape(text)));
+            self.body.push_str(&format!("<p{class}>{}</p>\n", sentence(text)));
         }
         self
     }
@@ -52,21 +65,24 @@ impl Page {
 
     /// Names with what is to be said about them.
     pub fn facts<N: AsRef<str>>(&mut self, facts: &[(N, String)]) -> &mut Self {
-        let fact = |(name, value): &(N, String)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name.as_ref()), escape(value));
+        let fact = |(name, value): &(N, String)| format!("<dt>{}</dt><dd>{}</dd>\n", escape(name.as_ref()), sentence(value.trim()));
         self.body.push_str(&format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(fact).collect::<String>()));
         self
     }
 
     /// Lines to type.
     pub fn lines(&mut self, lines: &str) -> &mut Self {
-        self.body.push_str(&format!("<pre>{}</pre>\n", escape(lines)));
+        // Words stay whole, so that no line ends within a `--`.
+        let word = |word: &str| format!("<span>{}</span>", escape(word));
+        let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
+        self.body.push_str(&format!("<pre>{}</pre>\n", lines.lines().map(line).collect::<Vec<_>>().join("\n")));
         self
     }
 
     /// A list of sentences.
     pub fn list(&mut self, sentences: &[String]) -> &mut Self {
         if !sentences.is_empty() {
-            let items: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
+            let items: String = sentences.iter().map(|text| format!("<li>{}</li>\n", sentence(text))).collect();
             self.body.push_str(&format!("<ul>\n{items}</ul>\n"));
         }
         self
@@ -89,7 +105,7 @@ impl Page {
                 "<figure class=\"picture\" data-picture=\"{}\"><h3>{}</h3><p class=\"sentence\">{}</p></figure>\n",
                 self.pictures.len(),
                 escape(&picture.title),
-                escape(&picture.sentence)
+                sentence(&picture.sentence)
             ));
             self.pictures.push(picture);
         }
@@ -135,5 +151,11 @@ mod tests {
         assert!(!text.contains("<script>alert"), "escaped everywhere");
         assert_eq!(text.matches("<script").count() - SCRIPT.matches("<script").count(), 2);
         assert!(text.len() < 1_500_000);
+    }
+
+    #[test]
+    fn names_stand_out_and_signs_stay_with_their_numbers() {
+        assert_eq!(sentence("12 % of `a<b` and `c`"), "12\u{a0}% of <code>a&lt;b</code> and <code>c</code>");
+        assert_eq!(sentence("an odd ` quote"), "an odd ` quote");
     }
 }

@@ -111,7 +111,8 @@ fn others(fitted: &AnyModel, folds: &[FoldResult], data: &Dataset<'_>, context: 
                 let Target::Labels(said) = predict(fitted, data, context)? else { return Ok(None) };
                 (LabelConfusion::new(truth, &said, data.weights.as_deref())?, "the training rows")
             };
-            page.text(&labels::summary(&counts)).table(&labels::table(&counts)).pictures([gallery::label_bars(&counts, which)]);
+            let pictures = std::iter::once(gallery::label_bars(&counts, which)).chain(gallery::label_curves(folds, truth)?);
+            page.text(&labels::summary(&counts)).table(&labels::table(&counts)).pictures(pictures);
             Ok(None)
         }
         _ => Ok(None),
@@ -156,7 +157,7 @@ pub fn tell(
     let mut hard = others(fitted, folds, data, context, page)?;
     let (own, general) = learnt(fitted, data, context)?;
     if !own.is_empty() || !general.is_empty() {
-        page.section("What it learnt").pictures(own).pictures(general);
+        page.section("What it learnt").pictures(own.into_iter().chain(general));
     }
     if let Some(judged) = judged.filter(|judged| !judged.is_empty()) {
         let places = gallery::hardest_rows(&judged, EXPLAINED);
@@ -178,9 +179,9 @@ fn explained(page: &mut Page, fitted: &AnyModel, rows: &[usize], data: &Dataset<
     }
     let width = data.x.columns();
     let each = width.saturating_mul(width).saturating_mul(fitted.support_vectors().max(1)).max(1);
-    page.text(
-        "Why the model of all rows decides about them as it does: what pulled, which support vectors are near, what would have to change.",
-    );
+    let near = if fitted.kernel_machines().len() == 1 && !fitted.decides_sets() { ", which support vectors are near" } else { "" };
+    let change = if matches!(data.target, Target::Classes(_)) { ", what would have to change" } else { "" };
+    page.text(&format!("Why the model of all rows decides about them as it does: what pulled{near}{change}."));
     for (place, &row) in rows.iter().take((WORTH / each).clamp(1, EXPLAINED)).enumerate() {
         let prepared = fitted.prepare(&data.x.select(&[row]))?;
         let told = gallery::explain(fitted, data, row, prepared.as_ref(), context)?;
@@ -204,7 +205,7 @@ pub fn summary(page: &mut Page, data: &Dataset<'_>) {
         let counts = classes.names().iter().zip(classes.counts()).map(|(name, count)| format!("{name}: {count} rows")).collect::<Vec<_>>();
         page.text(&counts.join(", "));
     }
-    let mut table = Table::new(["column", "lowest", "mean", "highest", "standard deviation"]);
+    let mut table = Table::new(["column", "lowest", "mean", "highest", "std. dev."]);
     let facts = columns::describe(&data.x);
     for (place, column) in facts.iter().enumerate().take(LISTED) {
         let values = [column.low, column.mean, column.high, column.deviation].map(|value| number::general(value, 4));

@@ -60,16 +60,20 @@ impl Table {
     }
 
     pub fn html(&self) -> String {
+        // On a phone a table with many columns becomes a list, in which every cell says its column.
+        let wide = self.head.len() > 5;
         let cells = |row: &[String], tag: &str| {
             let cell = |(column, text): (usize, &String)| {
                 let class = if self.right(column) { " class=\"n\"" } else { "" };
-                format!("<{tag}{class}>{}</{tag}>", escape(text))
+                let named = if wide && tag == "td" { format!(" data-name=\"{}\"", escape(&self.head[column])) } else { String::new() };
+                format!("<{tag}{class}{named}>{}</{tag}>", escape(text))
             };
             format!("<tr>{}</tr>\n", row.iter().enumerate().map(cell).collect::<String>())
         };
         let body: String = self.rows.iter().map(|row| cells(row, "td")).collect();
         format!(
-            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\"><table><thead>{}</thead><tbody>\n{body}</tbody></table></div>\n",
+            "<div class=\"scroll{}\" tabindex=\"0\" role=\"group\" aria-label=\"table\"><table><thead>{}</thead><tbody>\n{body}</tbody></table></div>\n",
+            if wide { " wide" } else { "" },
             cells(&self.head, "th")
         )
     }

@@ -4,10 +4,13 @@ import { color } from "./palette.ts";
 import { rowsOf, PLACING, type Picture } from "./types.ts";
 import { axisLabel, short } from "./words.ts";
 
+/** What bars of lists are of: sentences rather than names, so that pictures of the same kind look the same however long these are. */
+const SENTENCES = new Set(["part", "row", "rule", "support vector"]);
+
 /** Whether a picture is one layer of bars whose names need room. */
 export function isBarList(picture: Picture): boolean {
   const bars = picture.layers.filter((layer) => layer.mark === "bars");
-  return bars.length === 1 && picture.layers.length === 1 && picture.y.scale === "ordinal" && (picture.y.categories ?? []).some((name) => name.length > 14);
+  return bars.length === 1 && picture.layers.length === 1 && picture.y.scale === "ordinal" && (SENTENCES.has(picture.y.label) || (picture.y.categories ?? []).some((name) => name.length > 14));
 }
 
 export function barList(picture: Picture): HTMLElement {

@@ -2,9 +2,9 @@
 
 import * as Plot from "@observablehq/plot";
 import { groundImage } from "./ground.ts";
-import { color, dash, symbol } from "./palette.ts";
+import { color, dash, dashAmong, symbol } from "./palette.ts";
 import { PLACING, rowsOf, type Axis, type Layer, type Picture, type Row } from "./types.ts";
-import { axisLabel, short, tick } from "./words.ts";
+import { axisLabel, logTick, short, tick } from "./words.ts";
 
 export interface View {
   width: number;
@@ -118,19 +118,22 @@ function marksOf(picture: Picture, layer: Layer, view: View): Plot.Markish[] {
   const rows = rowsOf(layer);
   const stroke = color(layer.role);
   const horizontal = !numeric(picture.y);
+  // Everything lies within the ends of the axes, until somebody zooms: then only what is inside is drawn. Clipping always would halve the
+  // marks at an edge, for example at 100 %.
+  const clip = view.x !== undefined || view.y !== undefined;
   switch (layer.mark) {
     case "line":
     case "step": {
       const curve = layer.mark === "step" ? "step-after" : "linear";
-      const line = Plot.line(rows, { x: "x", y: "y", stroke, strokeWidth: layer.role === "baseline" ? 1.3 : 2.2, strokeDasharray: dash(layer.role) ?? null, curve, clip: true } as Plot.LineOptions);
+      const line = Plot.line(rows, { x: "x", y: "y", stroke, strokeWidth: layer.role === "baseline" ? 1.3 : 2.2, strokeDasharray: dashAmong(picture.layers, layer.role) ?? null, curve, clip } as Plot.LineOptions);
       const few = rows.length <= 14 && layer.role !== "baseline";
-      return few ? [line, Plot.dot(rows, { x: "x", y: "y", fill: stroke, r: 3, clip: true })] : [line];
+      return few ? [line, Plot.dot(rows, { x: "x", y: "y", fill: stroke, r: 3, clip })] : [line];
     }
     case "area":
-      return [Plot.areaY(rows, { x: "x", y1: "y1", y2: "y2", fill: stroke, fillOpacity: 0.18, clip: true })];
+      return [Plot.areaY(rows, { x: "x", y1: "y1", y2: "y2", fill: stroke, fillOpacity: 0.18, clip })];
     case "rule": {
       const vertical = layer.columns["x"] !== undefined;
-      const options = { stroke, strokeWidth: 1.8, strokeDasharray: dash(layer.role) ?? null, clip: true };
+      const options = { stroke, strokeWidth: 1.8, strokeDasharray: dash(layer.role) ?? null, clip };
       return [vertical ? Plot.ruleX(layer.columns["x"] as number[], options as Plot.RuleXOptions) : Plot.ruleY(layer.columns["y"] as number[], options as Plot.RuleYOptions)];
     }
     case "rug":
@@ -140,10 +143,10 @@ function marksOf(picture: Picture, layer: Layer, view: View): Plot.Markish[] {
       const small = rows.length > 300 ? 2.6 : 3.4;
       const special = layer.role === "chosen" || layer.role === "baseline";
       const marks: Plot.Markish[] = [
-        Plot.dot(rows, { x: "x", y: "y", fill: stroke, fillOpacity: special ? 1 : 0.85, stroke: (row: Row) => (row["ring"] === 1 ? "var(--ink)" : "none"), strokeWidth: 1.2, symbol: symbol(layer.role), r: special ? 6 : small, clip: !special || view.x !== undefined }),
+        Plot.dot(rows, { x: "x", y: "y", fill: stroke, fillOpacity: special ? 1 : 0.85, stroke: (row: Row) => (row["ring"] === 1 ? "var(--ink)" : "none"), strokeWidth: rows.length > 200 ? 0.8 : 1.2, symbol: symbol(layer.role), r: special ? 6 : small, clip }),
       ];
       const wrong = rows.filter((row) => row["wrong"] === 1);
-      if (wrong.length) marks.push(Plot.dot(wrong, { x: "x", y: "y", symbol: "times", stroke: "var(--ink)", strokeWidth: 1.3, r: 3.4, clip: true }));
+      if (wrong.length) marks.push(Plot.dot(wrong, { x: "x", y: "y", symbol: "times", stroke: "var(--ink)", strokeWidth: 1.3, r: 3.4, clip }));
       const chosen = view.key === undefined ? [] : rows.filter((row) => row["key"] === view.key);
       if (chosen.length) marks.push(Plot.dot(chosen, { x: "x", y: "y", r: 9, stroke: "var(--chosen)", strokeWidth: 3, fill: "none" }));
       return marks;
@@ -208,7 +211,8 @@ function cellsOf(picture: Picture, rows: Row[], view: View): Plot.Markish[] {
   };
   const hue = (row: Row) => (signed && Number(row["value"]) < 0 ? "var(--class0)" : "var(--class1)");
   const room = (view.width - 90) / Math.max(1, (picture.x.categories ?? []).length);
-  const text = (row: Row) => (row["rows"] !== undefined ? short(row["rows"]) : short(row["value"], room > 46 ? 3 : 2));
+  const share = (row: Row) => (room > 110 ? ` (${short(row["value"], 3)} %)` : "");
+  const text = (row: Row) => (row["rows"] !== undefined ? short(row["rows"]) + share(row) : short(row["value"], room > 46 ? 3 : 2));
   const marks: Plot.Markish[] = [
     Plot.cell(rows, { x: "x", y: "y", fill: "var(--card)", inset: 0.5 }),
     Plot.cell(rows, { x: "x", y: "y", fill: hue, fillOpacity: (row: Row) => 0.06 + 0.62 * part(row), inset: 0.5, stroke: (row: Row) => (row["ring"] === 1 ? "var(--ink)" : "none"), strokeWidth: 2.5 }),
@@ -241,7 +245,7 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
   const ticksX = Math.max(2, Math.floor(inner / (picture.x.unit ? 74 : 66)));
   const scale = (axis: Axis, domain: [number, number] | undefined) =>
     domain ? { type: axis.scale as "linear" | "log", domain, label: null } : { type: "band" as const, domain: axis.categories ?? [], label: null, padding: cells ? 0 : 0.12 };
-  const format = (axis: Axis) => (value: number | string) => (typeof value === "number" ? tick(value, axis.unit) : value);
+  const format = (axis: Axis) => (value: number | string) => (typeof value === "number" ? (axis.scale === "log" ? logTick : tick)(value, axis.unit) : value);
   const axes: Plot.Markish[] = [
     Plot.axisX({ anchor: "bottom", label: null, color: "var(--soft)", fontSize: 12, tickFormat: upright ? (value: string) => clipped(value, 100) : format(picture.x), ...(upright ? { tickRotate: -90 } : {}), ...(xDomain ? { ticks: ticksOf(picture, "x", xDomain, ticksX) } : {}) } as Plot.AxisXOptions),
     Plot.axisY({ anchor: "left", label: null, color: "var(--soft)", fontSize: 12, tickFormat: ordinalY ? (value: string) => clipped(value, nameRoom) : format(picture.y), ...(yDomain ? { ticks: ticksOf(picture, "y", yDomain, 6) } : {}), ...(ordinalY ? { tickSize: 0 } : {}) } as Plot.AxisYOptions),
@@ -268,7 +272,7 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
       ...axes,
       ...others.flatMap((layer) => marksOf(picture, layer, view)),
       ...(chosenLine.length ? [Plot.dot(chosenLine, { x: "x", y: "y", r: 5, fill: "var(--chosen)", stroke: "var(--card)" })] : []),
-      ...(view.mark ? [Plot.dot([view.mark], { x: "x", y: "y", r: 8, fill: "var(--chosen)", stroke: "var(--card)", strokeWidth: 2, className: "grip" } as Plot.DotOptions)] : []),
+      ...(view.mark ? [Plot.dot([view.mark], { x: "x", y: "y", r: 9, fill: "var(--chosen)", fillOpacity: 0.25, stroke: "var(--chosen)", strokeWidth: 2.5, className: "grip" } as Plot.DotOptions)] : []),
       Plot.text([axisLabel(picture.y.label, ordinalY ? undefined : picture.y.unit)], { frameAnchor: "top-left", dx: -marginLeft + 2, dy: -marginTop + 4, textAnchor: "start", lineAnchor: "top", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`↑ ${label}`, wide - 8) } as Plot.TextOptions),
       Plot.text([axisLabel(picture.x.label, picture.x.unit)], { frameAnchor: "bottom-right", dy: marginBottom - 6, dx: marginRight - 4, textAnchor: "end", lineAnchor: "bottom", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`${label} →`, wide - 8) } as Plot.TextOptions),
       Plot.tip(spots, pointer({ x: "x", y: "y", title: "title", fill: "var(--card)", stroke: "var(--line)", fontSize: 12, maxRadius: narrow ? 30 : 40, lineWidth: 24 } as Plot.TipOptions)),

@@ -7,7 +7,7 @@ import { listenToKeys } from "./keys.ts";
 import { RowList } from "./rows.ts";
 import { linkThreshold } from "./threshold.ts";
 import type { Picture } from "./types.ts";
-import { seconds, short } from "./words.ts";
+import { say, seconds, short } from "./words.ts";
 
 function by<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
@@ -37,12 +37,23 @@ function attempt(act: () => Promise<void>): void {
   act().catch(complain);
 }
 
+/** The command line; a word is broken only where it is longer than a line. */
+function writeCommand(command: string): void {
+  by("command").replaceChildren(
+    ...command.split(" ").flatMap((word, i) => {
+      const whole = document.createElement("span");
+      whole.textContent = word;
+      return i ? [document.createTextNode(" "), whole] : [whole];
+    }),
+  );
+}
+
 function showFacts(list: HTMLElement, facts: [string, string][]): void {
   list.replaceChildren(
     ...facts.flatMap(([name, value]) => {
       const [term, told] = [document.createElement("dt"), document.createElement("dd")];
       term.textContent = name;
-      told.textContent = value;
+      say(told, value.trim());
       return [term, told];
     }),
   );
@@ -97,7 +108,7 @@ function showMethod(): void {
 }
 
 function showCommand(): void {
-  by("command").textContent = source ? commandOf(read(by("form"), by<HTMLSelectElement>("method").value), source.name) : "boulevard explore";
+  writeCommand(source ? commandOf(read(by("form"), by<HTMLSelectElement>("method").value), source.name) : "boulevard explore");
 }
 
 // ---- training
@@ -144,7 +155,7 @@ async function showFit(id: number): Promise<void> {
   point = null;
   pinned = null;
   const shown = fit;
-  by("sentence").textContent = shown.sentence;
+  say(by("sentence"), shown.sentence);
   by("chosen").hidden = false;
   by("chosen-title").textContent = `${shown.title}: as it was trained`;
   showFacts(by("all-facts"), shown.facts);
@@ -158,7 +169,7 @@ async function showFit(id: number): Promise<void> {
   by("why").hidden = by("report").hidden = shown.rows === null;
   by("comparing").hidden = shown.points < 2;
   by<HTMLAnchorElement>("report").href = `/api/fits/${id}/report`;
-  by("command").textContent = shown.command;
+  writeCommand(shown.command);
   if (shown.notes.length) complain(new Refused(shown.notes.join(" ")));
   choosable = figures(by("own"), shown.own, { onPick: (key) => pick(key), key: shown.picked ?? undefined }).filter((figure) => figure.picture.select === "pick");
   figures(by("map"), shown.general.slice(0, 1));
@@ -195,7 +206,7 @@ async function showPoint(place: number, asked: boolean): Promise<void> {
   figures(by("point-pictures"), found.pictures.filter((picture) => picture.id === "confusion"));
   const maps = found.pictures.filter((picture) => picture.id === "map");
   if (maps.length) figures(by("map"), maps);
-  if (asked) by("command").textContent = found.command;
+  if (asked) writeCommand(found.command);
   if (pinned !== null && pinned !== place) await showComparison(pinned, place);
   remember();
   await rowList.show(fit.id, asked ? place : null);
@@ -302,7 +313,7 @@ function listen(): void {
   });
   by("train").addEventListener("click", () => attempt(async () => {
     const told = await tell<{ command: string }>("/api/train", read(by("form"), by<HTMLSelectElement>("method").value));
-    by("command").textContent = told.command;
+    writeCommand(told.command);
   }));
   by("stop").addEventListener("click", () => attempt(async () => void (await tell("/api/stop", {}))));
   by("copy").addEventListener("click", () => attempt(async () => {
@@ -320,7 +331,7 @@ function listen(): void {
     const asked = { name: by<HTMLInputElement>("save-name").value, point, overwrite: by<HTMLInputElement>("overwrite").checked };
     const told = await tell<Saved>(`/api/fits/${fit.id}/save`, asked);
     by("saved").textContent = `Saved to ${told.path}. Use it: ${told.predict}`;
-    by("command").textContent = told.command;
+    writeCommand(told.command);
     by("python").textContent = told.python;
     by("python").hidden = false;
   }));

@@ -3,9 +3,9 @@
 import { barList, isBarList } from "./bars.ts";
 import { csvOf, tableOf } from "./csv.ts";
 import { draw, ends, spotsOf, type Spot } from "./draw.ts";
-import { color, dash, symbol } from "./palette.ts";
+import { color, dash, dashAmong, symbol } from "./palette.ts";
 import type { Picture, Row } from "./types.ts";
-import { axisLabel, short } from "./words.ts";
+import { axisLabel, say, short } from "./words.ts";
 
 export interface FigureOptions {
   /** Called with the key of a chosen point. */
@@ -69,12 +69,13 @@ function legend(picture: Picture): HTMLElement | null {
     };
     const hue = color(layer.role);
     if (layer.mark === "area") shape("rect", { x: "1", y: "1", width: "24", height: "10", fill: hue, "fill-opacity": "0.25" });
-    else if (layer.mark === "bars") shape("rect", { x: "1", y: "2", width: "24", height: "8", fill: hue });
+    else if (layer.mark === "bars") shape("rect", { x: "1", y: "2", width: "24", height: "8", fill: hue, "fill-opacity": picture.layers.some((other) => other.mark === "points") ? "0.45" : "1" });
+    else if (layer.mark === "rug") for (const x of ["7", "11", "13", "18"]) shape("line", { x1: x, x2: x, y1: "1", y2: "11", stroke: hue });
     else if (layer.mark === "points") {
       const paths: Record<string, string> = { circle: "M9 6a4 4 0 1 0 8 0a4 4 0 1 0-8 0", triangle: "M13 1l5 9h-10z", square: "M9 2h8v8h-8z", diamond: "M13 0l5 6l-5 6l-5-6z", star: "M13 0l1.8 4 4.2.4-3.200 2.800 1 4.200-3.800-2.200-3.800 2.200 1-4.200-3.200-2.800 4.200-.4z", cross: "M11 1h4v3h3v4h-3v3h-4v-3h-3v-4h3z", wye: "M13 6l5-4M13 6l-5-4M13 6v6", times: "M9 2l8 8M17 2l-8 8" };
       const name = symbol(layer.role);
       shape("path", { d: paths[name]!, fill: name === "wye" || name === "times" ? "none" : hue, stroke: hue });
-    } else shape("line", { x1: "1", x2: "25", y1: "6", y2: "6", stroke: hue, "stroke-width": "2.4", "stroke-dasharray": dash(layer.role) ?? "none" });
+    } else shape("line", { x1: "1", x2: "25", y1: "6", y2: "6", stroke: hue, "stroke-width": "2.4", "stroke-dasharray": (layer.mark === "rule" ? dash(layer.role) : dashAmong(picture.layers, layer.role)) ?? "none" });
     item.append(swatch, element("span", "", layer.name));
     list.append(item);
   }
@@ -135,7 +136,9 @@ export class PictureFigure {
     this.node = host ?? element("figure", "picture");
     this.node.dataset["id"] = picture.id;
     if (!options.bare) {
-      this.node.append(element("h3", "", picture.title), element("p", "sentence", picture.sentence));
+      const sentence = element("p", "sentence");
+      say(sentence, picture.sentence);
+      this.node.append(element("h3", "", picture.title), sentence);
     }
     const swatches = legend(picture);
     if (swatches) this.node.append(swatches);
@@ -313,7 +316,7 @@ export class PictureFigure {
   change(picture: Picture): void {
     this.picture = picture;
     const sentence = this.node.querySelector(".sentence");
-    if (sentence) sentence.textContent = picture.sentence;
+    if (sentence) say(sentence as HTMLElement, picture.sentence);
     this.redraw(true);
   }
 

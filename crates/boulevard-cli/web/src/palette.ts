@@ -15,6 +15,12 @@ export function dash(role: string): string | undefined {
   return { holdout: "7 3", estimate: "2 3", baseline: "4 4", chosen: "1 3" }[role];
 }
 
+/** Dashes of a line among others: one that has no other to be told from is drawn through. */
+export function dashAmong(lines: { mark: string; role: string }[], role: string): string | undefined {
+  const others = lines.filter((line) => (line.mark === "line" || line.mark === "step") && line.role !== "baseline" && line.role !== role);
+  return role === "baseline" || role === "chosen" || others.length ? dash(role) : undefined;
+}
+
 /** Symbols of points by role. */
 export function symbol(role: string): "circle" | "triangle" | "square" | "diamond" | "star" | "cross" | "wye" | "times" {
   const all = ["circle", "triangle", "square", "diamond", "star", "cross", "wye", "times"] as const;

@@ -2,7 +2,7 @@
 
 import type { PictureFigure } from "./figure.ts";
 import { rowsOf, type Layer, type Picture, type Row } from "./types.ts";
-import { short } from "./words.ts";
+import { say, short } from "./words.ts";
 
 /** The curve of a picture that tells the threshold of every point; none where several classes have one each. */
 export function curveOf(picture: Picture): Layer | undefined {
@@ -79,7 +79,7 @@ export function linkThreshold(figures: PictureFigure[], box: HTMLElement): void 
     slider.setAttribute("aria-valuetext", short(threshold, 3));
     const counts = countsAt(main.layer, main.rows[place]!);
     const words = inWords(main.layer.name, threshold, counts);
-    told.textContent = words;
+    say(told, words);
     for (const { figure, rows } of curves) {
       const row = rows.find((one) => one["threshold"] === threshold) ?? rows[0]!;
       figure.setMark({ row, rows, onMove: (to) => show(Math.max(0, thresholds.indexOf(Number(to["threshold"])))) });

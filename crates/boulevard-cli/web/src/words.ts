@@ -18,6 +18,37 @@ export function tick(value: number, unit?: string): string {
   return unit ? `${short(value)} ${unit}` : short(value);
 }
 
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** A tick of an axis of logarithms: powers of ten that are far from one as powers, all others plainly. */
+export function logTick(value: number, unit?: string): string {
+  const power = Math.round(Math.log10(value));
+  if (Math.abs(power) < 4 || Math.abs(value / 10 ** power - 1) > 1e-6) return tick(value, unit);
+  const raised = `10${power < 0 ? "⁻" : ""}${[...String(Math.abs(power))].map((digit) => RAISED[Number(digit)]).join("")}`;
+  return unit ? `${raised} ${unit}` : raised;
+}
+
+/** A sentence in parts: names in backquotes apart, and percent signs on the line of their numbers. */
+export function partsOf(text: string): { text: string; name: boolean }[] {
+  const parts = text.replaceAll(" %", "\u00a0%").split("`");
+  // An odd quote at the end is one that somebody's name has.
+  const left = parts.length % 2 === 0 ? parts.pop() : undefined;
+  const found = parts.map((part, i) => ({ text: part, name: i % 2 === 1 }));
+  return left === undefined ? found : [...found, { text: `\`${left}`, name: false }];
+}
+
+/** Writes a sentence into an element. */
+export function say(node: HTMLElement, text: string): void {
+  node.replaceChildren(
+    ...partsOf(text).map((part) => {
+      if (!part.name) return document.createTextNode(part.text);
+      const made = document.createElement("code");
+      made.textContent = part.text;
+      return made;
+    }),
+  );
+}
+
 /** An axis' label with its unit. */
 export function axisLabel(label: string, unit?: string): string {
   return unit ? `${label} (${unit})` : label;

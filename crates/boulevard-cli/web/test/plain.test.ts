@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { csvOf, tableOf } from "../src/csv.ts";
 import { ends, logTicks, spotsOf, ticksOf, told } from "../src/draw.ts";
 import { isBarList } from "../src/bars.ts";
-import { dash, symbol } from "../src/palette.ts";
+import { dash, dashAmong, symbol } from "../src/palette.ts";
 import type { Picture } from "../src/types.ts";
-import { axisLabel, seconds, short, tick } from "../src/words.ts";
+import { axisLabel, logTick, partsOf, seconds, short, tick } from "../src/words.ts";
 
 const picture: Picture = {
   id: "p",
@@ -31,6 +31,9 @@ test("numbers are short, percent has its sign", () => {
   assert.equal(short("a"), "a");
   assert.equal(tick(12, "%"), "12 %");
   assert.equal(axisLabel("error", "%"), "error (%)");
+  assert.deepEqual([1e-6, 0.001, 1, 3e4, 1e4, 1e12].map((value) => logTick(value)), ["10⁻⁶", "0.001", "1", "30000", "10⁴", "10¹²"]);
+  assert.deepEqual(partsOf("12 % of `a`"), [{ text: "12\u00a0% of ", name: false }, { text: "a", name: true }, { text: "", name: false }]);
+  assert.deepEqual(partsOf("odd ` one").map((part) => part.text), ["odd ", "` one"]);
   assert.equal(seconds(0.25), "250 ms");
   assert.equal(seconds(130), "2 min 10 s");
 });
@@ -67,9 +70,12 @@ test("what is told about a row, and what can be chosen", () => {
 });
 
 test("long names make a list, roles differ without color", () => {
-  const bars = (name: string): Picture => ({ ...picture, y: { label: "rule", scale: "ordinal", categories: [name] }, layers: [{ mark: "bars", name: "", role: "neutral", columns: { x: [1], y: [name] } }] });
+  const bars = (name: string, label = "feature"): Picture => ({ ...picture, y: { label, scale: "ordinal", categories: [name] }, layers: [{ mark: "bars", name: "", role: "neutral", columns: { x: [1], y: [name] } }] });
   assert.ok(isBarList(bars("glucose > 127 AND age <= 30")));
   assert.ok(!isBarList(bars("x1")));
+  assert.ok(isBarList(bars("x1 > 2", "rule")), "rules look the same however short they are");
+  assert.equal(dashAmong([{ mark: "line", role: "holdout" }, { mark: "line", role: "baseline" }], "holdout"), undefined, "a curve alone is drawn through");
+  assert.equal(dashAmong([{ mark: "line", role: "holdout" }, { mark: "line", role: "training" }], "holdout"), dash("holdout"));
   assert.equal(new Set(["training", "holdout", "estimate", "baseline", "chosen"].map((role) => String(dash(role)))).size, 5);
   assert.equal(new Set([0, 1, 2, 3, 4, 5, 6, 7].map((place) => symbol(`class${place}`))).size, 8);
 });

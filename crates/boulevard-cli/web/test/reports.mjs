@@ -75,7 +75,7 @@ test("reports of training with each of the five methods, and of evaluate, tune a
     "induce.html": [["train", "two.csv", "--method", "induce"], [...GOOD, "rules", "map", "dependence", "pulls"]],
     "select.html": [["train", "tasks.csv", "--method", "select", "--task", "site", "--rho", "0.05", "--c", "1"], ["hardest", "switches", "task-map", "rho-path"]],
     "gather.html": [["train", "two.csv", "--method", "gather", "--decide", "consensus"], ["confusion", "roc", "precision-recall", "calibration", "error-by-samples", "map", "dependence"]],
-    "boost.html": [["train", "labels.csv", "--method", "boost", "--labels", "p,q,r", "--max-rounds", "4"], ["labels", "round-errors", "round-weights"]],
+    "boost.html": [["train", "labels.csv", "--method", "boost", "--labels", "p,q,r", "--max-rounds", "4"], ["labels", "label-curves", "rounds"]],
     "evaluate.html": [["evaluate", "three.csv", "--method", "svc", "--method", "linear", "--folds", "3"], [...GOOD, "methods"]],
     "tune.html": [["tune", "numbers.csv", "--method", "svr", "--c-grid", "1,10", "--gamma-grid", "0.1,1", "--folds", "3"], ["search", "agreement", "hardest", "dependence", "pulls"]],
     "reproduce.html": [["reproduce", "esvm/table1", "--quick", "--only", "n=20", "--data", ".", "--out", "tables"], ["published"]],

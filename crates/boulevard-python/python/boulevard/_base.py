@@ -392,6 +392,12 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
         self._need_model()
         return self._native.describe()
 
+    @property
+    def chosen_because_(self) -> str | None:
+        """What was left open, how it was settled and why, and which argument overrides it; None where nothing was left open."""
+        self._need_model()
+        return dict(self._native.facts()).get("chosen")
+
     def freeze(self) -> _core.FrozenModel:
         """Make a predictor for one row at a time, for services where microseconds count.
 

@@ -23,6 +23,7 @@ _SHOWN = (
     "nonzero weights",
     "largest switches",
     "picked",
+    "chosen",
     "features",
     "scaling",
     "missing values",

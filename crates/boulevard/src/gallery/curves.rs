@@ -79,7 +79,7 @@ pub fn roc(judged: &Judged) -> Result<Picture> {
     let mut areas: Vec<(f64, String)> = Vec::new();
     let mut said = Vec::new();
     per_class(judged, |class, truth, scores, role| {
-        let curve = Curve::new(judged, class, truth, scores);
+        let curve = Curve::new(truth, scores, &judged.taken_for(class));
         let (own, others) = curve.totals;
         let place = |step: &Step| (100.0 * step.alarms / others, 100.0 * step.found / own);
         picture.layers.push(curve.layer(&judged.classes[class], role, Some((0.0, 0.0)), place));
@@ -92,7 +92,8 @@ pub fn roc(judged: &Judged) -> Result<Picture> {
         [] => "One class only: there is nothing to rank.".to_owned(),
         [(area, name)] => {
             format!(
-                "A row of class `{name}` scores above a row of the other class {:.1} times in 100 (area under the curve {area:.3}).",
+                "A {0} of class `{name}` scores above a {0} of the other class {1:.1} times in 100 (area under the curve {area:.3}).",
+                judged.one(),
                 100.0 * area
             )
         }
@@ -113,10 +114,11 @@ pub fn precision_recall(judged: &Judged) -> Result<Picture> {
         Axis::percent("right among those said (precision)").within(0.0, 100.0),
     )
     .squared();
-    let mut sentence = String::new();
+    // The sentence is about the class for which finding most rows costs the most alarms.
+    let mut worst: Option<(f64, f64, usize)> = None;
     let mut said = Vec::new();
     per_class(judged, |class, truth, scores, role| {
-        let curve = Curve::new(judged, class, truth, scores);
+        let curve = Curve::new(truth, scores, &judged.taken_for(class));
         let precision = |step: &Step| if step.found > 0.0 { 100.0 * step.found / (step.found + step.alarms) } else { 0.0 };
         let place = |step: &Step| (100.0 * step.found / curve.totals.0, precision(step));
         picture.layers.push(curve.layer(&judged.classes[class], role, None, place));
@@ -124,16 +126,19 @@ pub fn precision_recall(judged: &Judged) -> Result<Picture> {
             said.push(place(&curve.said));
         }
         if let Some((_, precision)) = curve.steps.iter().map(place).find(|(recall, _)| *recall >= 90.0)
-            && sentence.is_empty()
+            && worst.is_none_or(|(least, ..)| precision < least)
         {
-            let average = average_precision(truth, scores, None)?;
-            sentence = format!(
-                "To find nine in ten rows of `{}`, {:.0} % of the alarms are right (average precision {average:.3}).",
-                judged.classes[class], precision
-            );
+            worst = Some((precision, average_precision(truth, scores, None)?, class));
         }
         Ok(())
     })?;
+    let sentence = worst.map_or_else(String::new, |(precision, average, class)| {
+        format!(
+            "When nine in ten {}s of `{}` are to be found, {precision:.0} % of the alarms are right (average precision {average:.3}).",
+            judged.one(),
+            judged.classes[class]
+        )
+    });
     picture = as_said(picture, &said);
     if judged.classes.len() == 2 {
         let share = 100.0 * judged.truth.iter().filter(|&&code| code == 1).count() as f64 / judged.len().max(1) as f64;
@@ -172,5 +177,9 @@ pub fn calibration(judged: &Judged) -> Option<Picture> {
     }
     let off = off / weight.max(1.0);
     let verdict = if off < 0.05 { "can be believed" } else { "should be taken with care" };
-    Some(picture.saying(format!("Probabilities {verdict}: on average they are off by {} on {}.", percent(off), judged.which())))
+    Some(picture.saying(format!(
+        "Probabilities {verdict}: on average they are off by {:.1} percentage points on {}.",
+        100.0 * off,
+        judged.which()
+    )))
 }

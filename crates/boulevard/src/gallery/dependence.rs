@@ -54,10 +54,15 @@ pub fn dependence<M: Model>(asked: &Asked<'_, M>, data: &Dataset<'_>, importance
         } else {
             "falls"
         };
+        let unit = if asked.in_percent() { " %" } else { "" };
+        let show = |value: f64| format!("{}{unit}", general(value, 3));
+        // A line that bends has no two ends to go by, only a lowest and a highest place.
+        let way = match rises {
+            "bends" => format!("between {} and {}", show(least), show(largest)),
+            _ => format!("from {} to {}", show(first), show(last)),
+        };
         let sentence = format!(
-            "The {measure} {rises} with `{name}`: on average between {} and {} (number {} of {width} columns by how much it moves the answer).",
-            general(least, 3),
-            general(largest, 3),
+            "The {measure} {rises} with `{name}`, on average {way} (number {} of {width} columns by how much it moves the answer).",
             place + 1
         );
         pictures.push(

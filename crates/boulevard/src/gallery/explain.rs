@@ -86,6 +86,7 @@ fn pulls<M: Model>(model: &M, asked: &Asked<'_, M>, data: &Dataset<'_>, row: usi
     let known = !parts.is_empty();
     let measure = if known { model.pulls(&data.x, row)?[0].class.clone() } else { String::new() };
     let label = if known { format!("added to the decision for {measure}") } else { format!("added to the {}", asked.measure()) };
+    let in_percent = !known && asked.in_percent();
     if !known {
         let width = data.x.columns();
         let mut values = vec![0.0; width];
@@ -109,8 +110,10 @@ fn pulls<M: Model>(model: &M, asked: &Asked<'_, M>, data: &Dataset<'_>, row: usi
     let more = if rest > 0 { format!(" {rest} smaller parts are not drawn.") } else { String::new() };
     let layer = Layer::new(Mark::Bars, "", Role::Neutral).numbers("x", parts.iter().map(|part| part.1).collect()).texts("y", names.clone());
     let title = format!("What pulled row {}", row + 1);
-    Ok(Some(Picture::new("pulls", &title, Axis::linear(&label), Axis::names("part", names)).with(layer).saying(format!(
-        "Strongest: {first}, which {} {}{how}.{more}",
+    let axis = if in_percent { Axis::percent(&label) } else { Axis::linear(&label) };
+    let points = if in_percent { " percentage points" } else { "" };
+    Ok(Some(Picture::new("pulls", &title, axis, Axis::names("part", names)).with(layer).saying(format!(
+        "Strongest: {first}, which {} {}{points}{how}.{more}",
         if adds > 0.0 { "adds" } else { "takes away" },
         general(adds.abs(), 3)
     ))))
@@ -146,7 +149,7 @@ fn nearest(machine: &KernelMachine, data: &Dataset<'_>, row: usize, values: &Mat
         .texts("y", names.clone())
         .numbers("coefficient", likeness.iter().map(|&(place, _)| machine.coefficients[place]).collect());
     let others = machine.len() - usize::from(!itself.is_empty());
-    let carries = if itself.is_empty() { "" } else { " The row carries the border itself." };
+    let carries = if itself.is_empty() { "" } else { " The row is a support vector itself." };
     let sentence = format!("Of {others}{itself} support vectors {} is the most alike by the kernel.{carries}", names[0]);
     let picture =
         Picture::new("nearest", "The nearest support vectors", Axis::linear("kernel value"), Axis::names("support vector", names));
@@ -183,12 +186,12 @@ fn what_would_change<M: Model>(model: &M, data: &Dataset<'_>, own: &Matrix<'_>, 
         if let Some(i) = other {
             let spread = quantile(&sorted, 0.9) - quantile(&sorted, 0.1);
             let far = (steps[i] - values[column]).abs() / if spread > 0.0 { spread } else { high - low };
-            let side = if steps[i] > values[column] { "at" } else { "down at" };
+            let side = if steps[i] > values[column] { "raised" } else { "lowered" };
             let text = format!(
-                "With {} {side} {} instead of {} it would be said {}.",
+                "With {} {side} from {} to {} it would be said {}.",
                 data.feature_name(column),
-                general(steps[i], 4),
                 general(values[column], 4),
+                general(steps[i], 4),
                 name(i)
             );
             found.push((far, text));

@@ -200,6 +200,16 @@ impl Judged {
         }
     }
 
+    /// Which of them were said to be of a class.
+    pub(super) fn taken_for(&self, class: usize) -> Vec<bool> {
+        self.said.iter().map(|&code| code as usize == class).collect()
+    }
+
+    /// What one of them is called.
+    pub(super) fn one(&self) -> &'static str {
+        if self.sets { "set" } else { "row" }
+    }
+
     /// The classes that get a curve of their own: the second of two, else the first few.
     pub(super) fn curves(&self) -> Vec<usize> {
         if self.classes.len() == 2 { vec![1] } else { (0..self.classes.len().min(8)).collect() }

@@ -1,10 +1,67 @@
-//! Precision, recall and F1 of every label, the rarest first.
+//! Precision, recall and F1 of every label, the rarest first, and what other thresholds would give.
 
+use super::threshold::{Curve, Step};
+use crate::data::LabelMatrix;
+use crate::error::Result;
+use crate::metrics::classification::average_precision;
 use crate::metrics::multilabel::LabelConfusion;
 use crate::picture::{Axis, Layer, Mark, Picture, Role};
+use crate::validation::FoldResult;
 
 /// Labels that are drawn.
 const SHOWN: usize = 30;
+/// Labels that get a curve.
+const CURVES: usize = 8;
+
+/// Precision against recall of the rarest labels on rows that were not learnt from; `None` where folds have no score per label.
+pub fn label_curves(folds: &[FoldResult], truth: &LabelMatrix) -> Result<Option<Picture>> {
+    let labels = truth.names().len();
+    let (mut rows, mut scores, mut said) = (Vec::new(), Vec::new(), Vec::new());
+    for fold in folds {
+        let (Some(decisions), crate::data::Target::Labels(answers)) = (&fold.decisions, &fold.predictions) else { return Ok(None) };
+        if decisions.len() != fold.test.len() * labels || answers.names() != truth.names() {
+            return Ok(None);
+        }
+        rows.extend_from_slice(&fold.test);
+        scores.extend_from_slice(decisions);
+        (0..answers.len()).for_each(|row| said.extend_from_slice(answers.row(row)));
+    }
+    let having = |label: usize| rows.iter().filter(|&&row| truth.row(row)[label]).count();
+    let mut order: Vec<usize> = (0..labels).filter(|&label| (1..rows.len()).contains(&having(label))).collect();
+    order.sort_by_key(|&label| (having(label), label));
+    order.truncate(CURVES);
+    let mut picture = Picture::new(
+        "label-curves",
+        "How many alarms are right, by label",
+        Axis::percent("found (recall)").within(0.0, 100.0),
+        Axis::percent("right among those said (precision)").within(0.0, 100.0),
+    )
+    .squared();
+    let (mut decided, mut worst) = (Vec::new(), None::<(f64, usize)>);
+    for (place, &label) in order.iter().enumerate() {
+        let own: Vec<bool> = rows.iter().map(|&row| truth.row(row)[label]).collect();
+        let column: Vec<f64> = scores.iter().skip(label).step_by(labels).copied().collect();
+        let taken: Vec<bool> = said.iter().skip(label).step_by(labels).copied().collect();
+        if column.iter().any(|score| !score.is_finite()) {
+            continue;
+        }
+        let curve = Curve::new(&own, &column, &taken);
+        let place_of = |step: &Step| (100.0 * step.found / curve.totals.0, 100.0 * step.found / (step.found + step.alarms).max(1.0));
+        picture.layers.push(curve.layer(&truth.names()[label], Role::Class(place), None, place_of));
+        decided.extend((curve.said.found + curve.said.alarms > 0.0).then(|| place_of(&curve.said)));
+        let average = average_precision(&own, &column, None)?;
+        if worst.is_none_or(|(least, _)| average < least) {
+            worst = Some((average, label));
+        }
+    }
+    let Some((average, label)) = worst else { return Ok(None) };
+    let share = having(label) as f64 / rows.len() as f64;
+    let rest = if labels > order.len() { format!(" The {} rarest labels are drawn.", order.len()) } else { String::new() };
+    Ok(Some(picture.with(Layer::new(Mark::Points, "as it is decided", Role::Chosen).points(decided)).saying(format!(
+        "Hardest to find is `{}`: average precision {average:.3}, where guessing has {share:.3}. A higher threshold goes to the left: fewer are found, more of them rightly.{rest}",
+        truth.names()[label]
+    ))))
+}
 
 /// Scores by label; `which` says whose rows they are.
 pub fn label_bars(counts: &LabelConfusion, which: &str) -> Picture {

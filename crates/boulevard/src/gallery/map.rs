@@ -80,12 +80,12 @@ pub fn decision_map<M: Model>(
     let rows =
         if shown.len() < data.len() { format!("{} of {} rows are drawn", shown.len(), data.len()) } else { format!("{} rows", data.len()) };
     let mistakes = match &data.target {
+        Target::Classes(_) if wrong == 0 => "none of them on the wrong side".to_owned(),
         Target::Classes(_) => format!("{wrong} of them on the wrong side (crossed)"),
         _ => format!("{} of them outside", answers.codes().iter().filter(|&&code| code == 0).count()),
     };
-    Ok(Some(
-        picture.saying(format!("The ground says which class is chosen there, the stronger the surer; {rows}, {mistakes}.{rings}{words}")),
-    ))
+    let ground = if matches!(data.target, Target::Classes(_)) { "which class is chosen there" } else { "what lies inside and outside" };
+    Ok(Some(picture.saying(format!("The ground says {ground}, the stronger the surer; {rows}, {mistakes}.{rings}{words}"))))
 }
 
 /// The class of every cell, and how sure it is, from 0 to 1.

@@ -22,7 +22,7 @@ pub use explain::{Explanation, explain};
 pub use grid::{GridCell, comparison, published, search};
 pub use hardest::{hardest, hardest_rows};
 pub use judged::Judged;
-pub use labels::label_bars;
+pub use labels::{label_bars, label_curves};
 pub use map::decision_map;
 pub use numbers::{agreement, farthest};
 

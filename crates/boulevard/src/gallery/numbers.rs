@@ -24,7 +24,7 @@ pub fn agreement(truth: &[f64], said: &[f64], held_out: bool) -> Result<Picture>
         .squared()
         .with(layer)
         .with(Layer::new(Mark::Line, "as it is", Role::Baseline).points([(ends.0, ends.0), (ends.1, ends.1)]))
-        .saying(format!("Typical error {} (root of the mean square), R2 = {} on {which}.", general(error, 3), general(r2, 3))))
+        .saying(format!("Typical error {} (root of the mean square), R² = {} on {which}.", general(error, 3), general(r2, 3))))
 }
 
 /// The rows whose prediction is farthest off, and their places in the given lists; `rows` are their places in the table.

@@ -118,7 +118,7 @@ fn a_change_that_is_told_changes_the_answer() {
     let told = (0..20).map(|row| explain(&model, &data, row, None, &context).unwrap()).find(|one| !one.changes.is_empty()).unwrap();
     let words: Vec<&str> = told.changes[0].split(' ').collect();
     let column = if words[1] == "x1" { 0 } else { 1 };
-    let value: f64 = words[words.iter().position(|word| *word == "instead").unwrap() - 1].parse().unwrap();
+    let value: f64 = words[words.iter().position(|word| *word == "to").unwrap() + 1].parse().unwrap();
     let mut row = vec![data.x.get(told.row, 0), data.x.get(told.row, 1)];
     row[column] = value;
     let said = model.predict_in(&crate::data::Matrix::dense(row, 1, 2).unwrap(), &context).unwrap();
@@ -179,7 +179,7 @@ fn a_search_is_a_map_or_a_line() {
     assert!(map.sentence.contains("Lowest error 10 % at C = 4, gamma = 0.1; 1 of 4"), "{}", map.sentence);
     sound(&search(&[cell(1.0, None, 0.2), cell(2.0, None, 0.1)], ["C", "gamma"], 1, true));
     sound(&comparison(&[("svc".into(), 0.1, 0.02), ("induce".into(), 0.2, 0.01)], true, "svc is better."));
-    sound(&published(&[("banana".into(), 11.0, Some(11.5)), ("heart".into(), 16.0, None)], "error in %", "Agrees."));
+    sound(&published(&[("banana".into(), 11.0, Some(11.5)), ("heart".into(), 16.0, None)], "error in %", false, "Agrees."));
     sound(&agreement(&[1.0, 2.0, 3.0], &[1.1, 1.9, 3.2], true).unwrap());
     let (far, places) = farthest(&[1.0, 2.0, 3.0], &[1.1, 1.9, 2.5], &[7, 8, 9], true);
     sound(&far);

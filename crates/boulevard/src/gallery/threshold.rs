@@ -1,6 +1,5 @@
 //! What a class's found rows and false alarms come to as the threshold falls: what ROC and precision-recall curves are drawn from.
 
-use super::judged::Judged;
 use crate::picture::{Layer, Mark, Role, thinned};
 
 /// Points of a curve.
@@ -28,8 +27,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// `truth` says which rows are of the class, `scores` how strongly each is taken for it.
-    pub fn new(judged: &Judged, class: usize, truth: &[bool], scores: &[f64]) -> Self {
+    /// `truth` says which rows are of the class, `scores` how strongly each is taken for it, `said` which the model itself takes for it.
+    pub fn new(truth: &[bool], scores: &[f64], said: &[bool]) -> Self {
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
         let (mut found, mut alarms, mut steps) = (0.0, 0.0, Vec::new());
@@ -39,7 +38,7 @@ impl Curve {
                 steps.push(Step { threshold: scores[i], found, alarms });
             }
         }
-        let counted = |own: bool| (0..truth.len()).filter(|&i| truth[i] == own && judged.said[i] as usize == class).count() as f64;
+        let counted = |own: bool| (0..truth.len()).filter(|&i| truth[i] == own && said[i]).count() as f64;
         let (own, wrong) = (counted(true), counted(false));
         let threshold = steps.iter().find(|step| step.found == own && step.alarms == wrong).map_or(f64::NAN, |step| step.threshold);
         Self { steps, totals: (found, alarms), said: Step { threshold, found: own, alarms: wrong } }

@@ -274,7 +274,7 @@ fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Opti
         (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content_key(&data.x, row, seed), row)).collect();
     keys.sort_unstable();
     let kinds = 1 + keys.windows(2).filter(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1)).count();
-    let crowded = keys.len() > CROWD * kinds;
+    let crowded = crowded(keys.len(), kinds);
     let mut fold_of = vec![None; data.len()];
     let (mut next, mut distinct) = (0, vec![0; classes.names().len()]);
     for (place, &(class, key, row)) in keys.iter().enumerate() {
@@ -290,6 +290,11 @@ fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Opti
     let part = |fold: usize, inside: bool| (0..data.len()).filter(|&row| fold_of[row].is_some_and(|f| (f == fold) == inside)).collect();
     let folds = if crowded { FOLDS } else { FOLDS.min(next) };
     Some((0..folds).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect())
+}
+
+/// Whether so many rows of so few kinds are spread over folds one by one.
+pub(crate) fn crowded(rows: usize, kinds: usize) -> bool {
+    rows > CROWD * kinds
 }
 
 /// A number that stands for a row's values, the same for dense and sparse rows.

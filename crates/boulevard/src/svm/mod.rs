@@ -23,7 +23,7 @@ mod svr;
 mod tests;
 
 pub use calibration::{Calibration, Sigmoid, couple};
-pub(crate) use calibration::{consistent, content_key, fit_sigmoids, held_out_values};
+pub(crate) use calibration::{consistent, content_key, crowded, fit_sigmoids, held_out_values};
 pub use classifier::{Classifier, Outputs, codes};
 pub use cluster::Spread;
 pub(crate) use describe::{calibration_details, class_weights, classes, details, fit, probabilities, probabilities_of, tolerance};

@@ -146,7 +146,7 @@ mod tests {
 
     /// A machine of so many rows and outputs, with coefficients of this size.
     fn machine(kernel: Kernel, rows: usize, layout: Layout, size: f64) -> KernelMachine {
-        let x = generate::two_gaussians(rows, 7, 3, 1.0).x;
+        let x = generate::two_gaussians(rows, 3, 7, 1.0).x;
         let (per_row, outputs) = match &layout {
             Layout::Full => (5, 5),
             Layout::Pairs(counts) => (counts.len() - 1, counts.len() * (counts.len() - 1) / 2),

@@ -59,6 +59,9 @@ pub fn pictures(one: &Judged, data: &Dataset<'_>) -> Result<Vec<Picture>> {
     if let Some(counts) = label_confusion(one, data)? {
         pictures.push(gallery::label_bars(&counts, "rows that were not learnt from"));
     }
+    if let Target::Labels(truth) = &data.target {
+        pictures.extend(gallery::label_curves(&one.folds, truth)?);
+    }
     if let Target::Real(truth) = &data.target {
         let truth: Vec<f64> = one.rows().into_iter().map(|row| truth[row]).collect();
         let own = |fold: &FoldResult| if let Target::Real(said) = &fold.predictions { said.clone() } else { Vec::new() };

@@ -71,12 +71,9 @@ pub fn run(args: &TuneArgs) -> Result<Outcome> {
     }
     let how = if args.one_se { GridPick::OneSe } else { GridPick::Best }.in_words();
     let picture = {
-        // The plane of the chosen epsilon, where there are several.
-        let plane: Vec<usize> = (0..cells.len()).filter(|&i| cells[i].at.epsilon == best.at.epsilon).collect();
-        let drawn: Vec<GridCell> = plane.iter().map(|&i| cells[i].drawn()).collect();
-        let place = plane.iter().position(|&i| i == chosen).unwrap_or(0);
+        let drawn: Vec<GridCell> = cells.iter().map(Cell::drawn).collect();
         let share = !matches!(data.target, Target::Real(_));
-        gallery::search(&drawn, [if price == "nu" { "nu" } else { "C" }, "gamma"], place, share)
+        gallery::search(&drawn, [if price == "nu" { "nu" } else { "C" }, "gamma"], chosen, share)
     };
     if let Some(path) = &args.report {
         report(path, picture.clone(), &fitted, &at(&plan.work, &best.at), &data, args, &story_of(&cells, &grid, how))?;

@@ -60,8 +60,9 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
         Where a score becomes a yes. "tuned" takes the place of the best ``measure`` on held-out rows, smoothed; targets of several
         classes have none.
     measure : {"f1", "balanced_accuracy", "cost", "precision_at_recall"}, default="f1"
-        What thresholds and the number of rounds are chosen by: F1 (of the rarer class, for a binary target; the mean over labels), mean
-        recall of both sides, the cost of misses and false alarms, or precision with at least ``least_recall`` of the carriers found.
+        What thresholds and the number of rounds are chosen by: F1 (binary target: of a class with at most a quarter of the rows, else the
+        mean over both; labels: the mean over them), mean recall of both sides, the cost of misses and false alarms, or
+        precision with at least ``least_recall`` of the carriers found.
     miss_cost, alarm_cost : float, default=1.0
         Prices of a missed carrier and of a false alarm, for ``measure="cost"``.
     least_recall : float, default=0.8

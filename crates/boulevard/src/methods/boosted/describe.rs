@@ -75,24 +75,27 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
             Ending::Always => "every training row has it: always predicted",
         };
         let (Some(first), Some(last)) = (label.rounds.first(), label.rounds.last()) else {
-            facts.push(("-", format!("{name}: {ending}")));
+            facts.push(("label", format!("{name}: {ending}")));
             continue;
         };
         facts.push((
-            "-",
+            "label",
             format!(
-                "{name}: {} rounds ({ending}), errors {:.3} .. {:.3}, sigma {} .. {}, threshold {:.3}",
-                label.rounds.len(),
-                first.error,
-                last.error,
-                general(first.sigma, 3),
-                general(last.sigma, 3),
+                "{name}: {} ({ending}), {}, {}, threshold {:.3}",
+                if label.rounds.len() == 1 { "1 round".to_owned() } else { format!("{} rounds", label.rounds.len()) },
+                span("error", format!("{:.3}", first.error), format!("{:.3}", last.error)),
+                span("sigma", general(first.sigma, 3), general(last.sigma, 3)),
                 label.threshold
             ),
         ));
     }
     facts.push(tolerance(&settings.solver));
     facts
+}
+
+/// A quantity of the first and of the last round: one number where both are the same.
+fn span(what: &str, first: String, last: String) -> String {
+    if first == last { format!("{what} {first}") } else { format!("{what}s {first} .. {last}").replace("sigmas", "sigma") }
 }
 
 /// How many rounds there are, and whether that is boosting.

@@ -67,7 +67,7 @@ pub enum Thresholds {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Measure {
-    /// F1, the mean over labels; of two classes that of the rarer one.
+    /// F1, the mean over labels; of two classes that of a rare one, or over both.
     #[default]
     F1,
     /// The mean recall of carriers and of others.

@@ -51,17 +51,30 @@ pub(super) fn pictures(model: &BoostedModel) -> Vec<Picture> {
         "Over the rounds the heaviest tenth of the rows{of} gains {:.0} percentage points of the weight.",
         100.0 * gain.max(0.0)
     ));
-    let mut pictures: Vec<Picture> = if drawn.is_empty() { Vec::new() } else { vec![errors, heavy] };
+    // Of a single round there is nothing to follow.
+    let mut pictures: Vec<Picture> = if model.rounds() < 2 { Vec::new() } else { vec![errors, heavy] };
     if model.stage_scores.len() > 1 {
         let best = (0..model.stage_scores.len()).fold(0, |best, i| if model.stage_scores[i] > model.stage_scores[best] { i } else { best });
+        let kept = model.rounds();
+        let rounds = |count: usize| if count == 1 { "one round".to_owned() } else { format!("{count} rounds") };
+        let score = |count: usize| model.stage_scores.get(count.saturating_sub(1)).copied();
+        let sentence = match score(kept) {
+            Some(own) if kept != best + 1 => format!(
+                "Held-out rows are served best by {} (macro F1 {:.3}); the model keeps {} ({own:.3}): more have to be better by half a standard error.",
+                rounds(best + 1),
+                model.stage_scores[best],
+                rounds(kept)
+            ),
+            _ => format!("Held-out rows are served best by {} (macro F1 {:.3}).", rounds(best + 1), model.stage_scores[best]),
+        };
         let points = model.stage_scores.iter().enumerate().map(|(i, score)| ((i + 1) as f64, *score));
         let keys = (1..=model.stage_scores.len()).map(|round| round as f64).collect();
         pictures.push(
             Picture::new("rounds", "Held-out score over the rounds", Axis::linear("rounds"), Axis::linear("macro F1 of held-out rows"))
                 .choosing("max-rounds")
                 .with(Layer::new(Mark::Line, "held-out rows", Role::Holdout).points(points).numbers("key", keys))
-                .with(Layer::new(Mark::Rule, "best", Role::Chosen).numbers("x", vec![(best + 1) as f64]))
-                .saying(format!("Held-out rows are served best by {} rounds (macro F1 {:.3}).", best + 1, model.stage_scores[best])),
+                .with(Layer::new(Mark::Rule, "rounds that were kept", Role::Chosen).numbers("x", vec![kept as f64]))
+                .saying(sentence),
         );
     }
     pictures

@@ -3,9 +3,7 @@
 //! A threshold is where the measure of those scores, pooled over all splits, is largest. Labels are tuned in turn, each with the others'
 //! thresholds in force, because a row that no label claims may go to its best label ([`super::AtLeastOne`]): then every threshold moves
 //! rows of all labels. A measure as a function of one threshold is ragged, the more so the fewer carriers a label has: it is smoothed over
-//! thresholds that claim about as many rows ([`super::smooth`]).
-
-use std::cmp::Ordering;
+//! neighboring thresholds ([`super::smooth`]).
 
 use super::smooth;
 use crate::metrics::classification::average_precision;
@@ -13,6 +11,8 @@ use crate::svm::argmax;
 
 /// Average precision that may be lost where a measure is gained.
 const SAME_RANKING: f64 = 0.005;
+/// A class with no more than this share of the rows' weight is rare.
+const RARE: f64 = 0.25;
 /// Turns over all labels.
 const PASSES: usize = 2;
 /// Differences of a measure below this are rounding: the threshold nearest to zero and the fewer rounds win.
@@ -35,7 +35,7 @@ pub(super) enum Rule {
 /// What predictions are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Worth {
-    /// F1; of two classes that of the rarer one.
+    /// F1; of two classes that of a rare one, or the mean over both.
     F1,
     /// Mean recall of both sides.
     BalancedAccuracy,
@@ -118,8 +118,8 @@ impl<'a> Scores<'a> {
 
     fn tune_label(&self, label: usize, thresholds: &mut [f64]) {
         let Some(scores) = &self.columns[label] else { return };
-        // Of two classes the rarer one is the side that thresholds are made for.
-        let flipped = self.goal.rule == Rule::TwoClasses && 2.0 * self.carriers[label] > self.all;
+        let rare = self.rare();
+        let flipped = rare == Some(false);
         let places = if flipped {
             let turned = |values: &[f64]| values.iter().map(|value| -value).collect::<Vec<f64>>();
             smooth::places(&turned(scores), &turned(&self.signs[label]), self.weights).turned()
@@ -134,8 +134,11 @@ impl<'a> Scores<'a> {
         let values: Vec<f64> = candidates.iter().map(|&t| view.worth(scores, t)).collect();
         // A limit of recall is a cliff: a wide window would stay far away from it.
         let part = if matches!(self.goal.worth, Worth::Precision { .. }) { 0.1 } else { 1.0 };
-        let rare = self.carriers[label].min(if flipped { self.all - self.carriers[label] } else { f64::INFINITY });
-        let smoothed = smooth::smoothed(&places.sizes, &values, part * smooth::bandwidth(rare));
+        let smoothed = match rare {
+            Some(true) => smooth::smoothed(&places.sizes, &values, part * smooth::bandwidth(self.carriers[label])),
+            Some(false) => smooth::smoothed(&places.sizes, &values, part * smooth::bandwidth(self.all - self.carriers[label])),
+            None => smooth::smoothed(candidates, &values, part * smooth::bandwidth_of_scores(scores, &self.signs[label], self.weights)),
+        };
         let most = smoothed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Of several that are equally good, the one that changes least.
         let good = (0..candidates.len()).filter(|&k| smoothed[k] >= most - TIE);
@@ -193,6 +196,21 @@ impl<'a> Scores<'a> {
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     }
 
+    /// Which side of two classes is rare, the carriers (true) or the others; none where neither is, and for label matrices. The same for
+    /// all rows and for those of one split.
+    ///
+    /// A rare class is what thresholds are made for: its F1 counts, smoothed over the number of rows claimed. Where classes are about as
+    /// frequent, F1 of one side would be largest with all rows claimed, so that of both counts; label matrices, whose labels give each other
+    /// rows, were better with a window over scores.
+    fn rare(&self) -> Option<bool> {
+        let (carriers, few) = (self.carriers[0], RARE * self.all);
+        match self.goal.rule {
+            Rule::TwoClasses if carriers <= few => Some(true),
+            Rule::TwoClasses if self.all - carriers <= few => Some(false),
+            _ => None,
+        }
+    }
+
     fn margin(&self, label: usize, row: usize, threshold: f64) -> f64 {
         // A label that is not tuned has no scores of unseen rows: it claims nothing here.
         self.columns[label].as_ref().map_or(f64::NEG_INFINITY, |scores| scores[row] - threshold)
@@ -206,7 +224,7 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// The mean worth over labels. For two classes F1 is that of the rarer one, and the mean over both where none is.
+    /// The mean worth over labels. For two classes F1 is that of a rare one, and the mean over both where none is.
     fn mean_worth(&self, counts: &[Counts], carriers: &[f64], all: f64) -> f64 {
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let f1 = |hits: f64, alarms: f64, carriers: f64| ratio(2.0 * hits, hits + alarms + carriers);
@@ -215,11 +233,10 @@ impl<'a> Scores<'a> {
             match self.goal.worth {
                 Worth::F1 if self.goal.rule == Rule::TwoClasses => {
                     let sides = [f1(hits, alarms, carriers), f1(others - alarms, carriers - hits, others)];
-                    // The same side for all rows and for those of one split.
-                    match (2.0 * self.carriers[0]).total_cmp(&self.all) {
-                        Ordering::Less => sides[0],
-                        Ordering::Greater => sides[1],
-                        Ordering::Equal => 0.5 * (sides[0] + sides[1]),
+                    match self.rare() {
+                        Some(true) => sides[0],
+                        Some(false) => sides[1],
+                        None => 0.5 * (sides[0] + sides[1]),
                     }
                 }
                 Worth::F1 => f1(hits, alarms, carriers),

@@ -18,6 +18,7 @@ pub(super) fn facts(model: &FeatureInductionModel) -> Vec<Fact> {
         facts.push(("last machine", format!("{kernel}, C = {}, {} support vectors", g(settings.kernel_c), svc.machine.len())));
     }
     facts.push(probabilities(model.calibration.is_some()));
+    facts.extend(chosen(model).map(|text| ("chosen", text)));
     facts.push(("rules", indented(&model.export_text(SHOWN))));
     if let Some(list) = model.list.as_ref().filter(|list| !list.errors.is_empty()) {
         let row = |(count, (error, by)): (usize, (&f64, &f64))| {
@@ -28,6 +29,27 @@ pub(super) fn facts(model: &FeatureInductionModel) -> Vec<Fact> {
         facts.push(("held-out error by number of rules", format!("\n  {}", path.join("\n  "))));
     }
     facts
+}
+
+/// What was left open and how it was settled, with the setting that overrides it; none where nothing was left open.
+fn chosen(model: &FeatureInductionModel) -> Option<String> {
+    if let Some(list) = &model.list {
+        return Some(format!("{} (`max_rules` as a number or none overrides it)", list.reason));
+    }
+    let choices: Vec<String> = (0..model.inductions.len())
+        .filter_map(|output| {
+            let choice = model.inductions[output].choice.as_ref()?;
+            let depth = choice.depth.map_or("unlimited".to_owned(), |depth| depth.to_string());
+            let class = model.class_of(output);
+            Some(format!(
+                "class {class}: depth {depth} and {} rounds, held-out error {:.2} % (linear machine {:.2} %)",
+                choice.rounds,
+                100.0 * choice.error,
+                100.0 * choice.linear_error
+            ))
+        })
+        .collect();
+    (!choices.is_empty()).then(|| format!("{} (`n_induced` and `max_depth` override it)", choices.join("; ")))
 }
 
 /// Lines after the first stand below it.

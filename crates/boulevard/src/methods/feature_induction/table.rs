@@ -109,7 +109,11 @@ impl TrainingTable {
         if u32::try_from(rows.saturating_mul(columns)).is_err() {
             return Err(Error::data(format!("feature induction handles fewer than 2^32 values, found {rows} rows of {columns}")));
         }
-        let x = if rows == data.len() { data.x.to_dense_in(context)? } else { data.x.select(&classes.rows).to_dense_in(context)? };
+        let x = if rows == data.len() {
+            data.x.to_dense_in(context)?
+        } else {
+            data.x.select_in(&classes.rows, context)?.to_dense_in(context)?
+        };
         let counts: Vec<f64> = (0..rows).map(|i| classes.weights[i] * classes.factors[classes.codes[i] as usize]).collect();
         let groups = group(&x, &classes.codes, seed, context)?;
         let draws = (classes.weights.iter().sum::<f64>().round() as usize).max(groups.len()).min(rows.max(1) << 10);
@@ -196,7 +200,7 @@ impl TrainingTable {
         let draws = (self.draws as f64 * rows.len() as f64 / self.rows() as f64).round() as usize;
         let counts = rows.iter().map(|&row| self.counts[row]).collect();
         let codes = rows.iter().map(|&row| self.codes[row]).collect();
-        Self::build(self.x.select(rows), counts, codes, groups, draws.max(1), context)
+        Self::build(self.x.select_in(rows, context)?, counts, codes, groups, draws.max(1), context)
     }
 
     /// Draws rows with replacement, row i with a chance proportional to `chances[i]`: how often each row was drawn. The draws of a

@@ -23,7 +23,7 @@ pub(super) fn facts(model: &MultiTaskSelectionModel) -> Vec<Fact> {
         (None, None) => "auto".to_owned(),
     };
     let mut facts = vec![("kind", format!("{kind} that selects {what}, {rho}, c = {c}"))];
-    facts.extend(chosen.map(|choice| ("chosen", choice.reason.clone())));
+    facts.extend(chosen.map(|choice| ("chosen", format!("{} (`rho`, `c` and `keep` override it)", choice.reason))));
     let names: Vec<String> = (0..model.tasks()).map(|task| model.outputs.name(task)).collect();
     let sharing = match (model.tasks(), settings.share) {
         (1, _) => "",

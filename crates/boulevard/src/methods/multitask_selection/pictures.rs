@@ -56,7 +56,15 @@ fn switches(model: &MultiTaskSelectionModel, groups: &[(usize, f64)]) -> Picture
         picture = picture.with(Layer::new(mark, &name, role).numbers("x", values).texts("y", names.clone()));
     }
     let on: Vec<String> = groups.iter().filter(|(_, on)| *on > ON).map(|&(group, _)| model.group_name(group)).collect();
+    let chosen = model.choice.as_ref().and_then(|choice| choice.kept.as_ref());
+    let kept: Vec<String> = chosen.into_iter().flatten().map(|&group| model.group_name(group)).collect();
     picture.saying(match on.len() {
+        0 if !kept.is_empty() => format!(
+            "The model keeps {} of {} {what}s: {}. None of the switches is above one half: they say in which order {what}s count.",
+            kept.len(),
+            groups.len(),
+            listed(&kept)
+        ),
         0 => format!(
             "No {what} has more than one chance in two to matter; the largest switch is that of `{}`.",
             names.first().map_or("-", |n| n)

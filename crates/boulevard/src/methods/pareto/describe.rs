@@ -59,6 +59,7 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
         facts.push(("no better than", format!("a constant answer, whose error is {constant}: nothing was learnt")));
     }
     facts.push(("picked", format!("point {} ({rule}): C = {}{error}", model.picked, g(point.equivalent_c))));
+    facts.extend(chosen(model).map(|text| ("chosen", text)));
     let support = model.classifier.machine.len();
     let rows = model.classifier.report.rows;
     let of = if model.refitted() { ", solved again on all rows" } else { "" };
@@ -66,6 +67,49 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
     facts.push(probabilities_of(model.classifier.calibration.as_ref()));
     facts.push(("tolerance", format!("{} (relative KKT gap)", g(settings.tolerance))));
     facts
+}
+
+/// What was left open and how it was settled, each with the setting that overrides it; none where nothing was left open.
+pub(super) fn chosen(model: &ParetoModel) -> Option<String> {
+    let (settings, point) = (&model.parameters, &model.front[model.picked]);
+    let mut parts = Vec::new();
+    if let Some(place) = model.chosen_width() {
+        let own = &model.family[place];
+        parts.push(format!(
+            "gamma = {}, the lowest estimated error ({}) of {} widths over {} hold-outs (`gamma` as a number overrides it)",
+            general(own.gamma, 4),
+            percent(own.lowest()),
+            model.family.len(),
+            own.holdouts
+        ));
+    }
+    let c = general(point.equivalent_c, 4);
+    match settings.pick {
+        Pick::Index(_) => {}
+        Pick::Holdout if model.holdout_rows > 0 => parts.push(format!(
+            "C = {c}, the point of {} with the lowest estimated error ({}) on {} held-out rows (`pick` overrides it)",
+            model.front.len(),
+            percent(model.estimates[model.picked]),
+            model.estimate_rows
+        )),
+        Pick::OneSe if model.holdout_rows > 0 => parts.push(format!(
+            "C = {c}, the largest margin within one standard error of the lowest estimated error on {} held-out rows (`pick` overrides it)",
+            model.estimate_rows
+        )),
+        _ => {
+            let how =
+                if model.marks().knee.is_some() { "the corner of slack against norm" } else { "nearest to 1: the curve has no corner" };
+            parts.push(format!("C = {c}, {how} (`pick` overrides it)"));
+        }
+    }
+    if settings.bias == Bias::Auto {
+        let (with, why) = match settings.mode {
+            Mode::Evolve => ("no", "as in the paper"),
+            _ => ("an", "without one an indefinite kernel may put all rows on one side"),
+        };
+        parts.push(format!("{with} intercept: {why} (`bias` overrides it)"));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Everything for machines; numbers that do not exist are null.

@@ -17,8 +17,8 @@ const ORDER: u64 = 0x6b69_6e64;
 
 impl ParetoSvc {
     /// The rows that weigh something, each kind once, and the place of its first in `data`; `data` itself where all rows differ and weigh
-    /// the same, for a given matrix (whose columns are rows too), for evolutions, and where a class has one kind of rows only, which no
-    /// hold-out could divide.
+    /// the same, for a given matrix (whose columns are rows too), for evolutions, and where no two classes have two kinds of rows, which
+    /// no hold-out could divide.
     pub(super) fn kinds<'a>(&self, data: &'a Dataset<'a>) -> Result<(Cow<'a, Dataset<'a>>, Option<Vec<usize>>)> {
         let plain = Ok((Cow::Borrowed(data), None));
         if self.kernel == Kernel::Precomputed || self.mode == Mode::Evolve {
@@ -32,7 +32,8 @@ impl ParetoSvc {
         let same = |a: &(u32, u64, usize), b: &(u32, u64, usize)| (a.0, a.1) == (b.0, b.1);
         let repeated = keys.windows(2).any(|pair| same(&pair[0], &pair[1]));
         let lone = |of_class: &[(u32, u64, usize)]| of_class.windows(2).all(|pair| same(&pair[0], &pair[1]));
-        if (data.weights.is_none() && !repeated) || keys.chunk_by(|a, b| a.0 == b.0).any(lone) {
+        let divisible = keys.chunk_by(|a, b| a.0 == b.0).filter(|of_class| !lone(of_class)).count();
+        if (data.weights.is_none() && !repeated) || (divisible < 2 && self.holdout > 0.0) {
             return plain;
         }
         let (mut rows, mut weights) = (Vec::new(), Vec::new());

@@ -18,7 +18,7 @@ use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::{
     Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, Multiclass, Penalty, Ready, Rows, SolverSettings, Svc,
-    SvcModel, calibration_details, details, support_by_class,
+    SvcModel, calibration_details, crowded, details, support_by_class,
 };
 
 /// The front of one two-class problem: a class against the others.
@@ -289,9 +289,11 @@ impl Model for ParetoModel {
     /// of an evolved point rest on exact points at the same sum.
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
-        let (data, _) = self.parameters.kinds(data)?;
+        let (kinds, places) = self.parameters.kinds(data)?;
+        // Few kinds of rows: equal ones are spread over the folds, see there.
+        let data = if places.is_some_and(|places| crowded(data.len(), places.len())) { data } else { &*kinds };
         self.classifier.calibration =
-            Some(self.classifier.fit_calibration(&learner, &data, self.parameters.seed, self.parameters.calibration, context)?);
+            Some(self.classifier.fit_calibration(&learner, data, self.parameters.seed, self.parameters.calibration, context)?);
         Ok(())
     }
 

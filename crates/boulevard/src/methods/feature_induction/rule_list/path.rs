@@ -13,7 +13,7 @@ use super::pool::Candidate;
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::linalg;
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
 use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, LinearStart, Regularizer, solve_linear};
 
@@ -57,7 +57,7 @@ pub(super) fn stepwise(
     settings: &Settings,
     context: &Context<'_>,
 ) -> Result<Path> {
-    let mut z = Matrix::dense(table.z.clone(), table.rows(), table.original())?;
+    let mut z = Matrix::dense(table.z.as_slice(), table.rows(), table.original())?;
     let mut sides: Vec<Option<Side>> = outputs.iter().map(|&class| side(table, class, settings.c)).collect();
     let mut path = Path {
         features: Vec::new(),
@@ -85,7 +85,13 @@ pub(super) fn stepwise(
         let Some(best) = most_promising(table, pool, &free, &sides, context) else { break };
         free[best] = false;
         let feature = pool[best].feature(table, settings.output);
-        z = appended(&z, &pool[best], table)?;
+        z = match stopped(appended(&z, &pool[best], table, context))? {
+            Ok(z) => z,
+            Err(stop) => {
+                path.stop = path.stop.worst(stop);
+                break;
+            }
+        };
         path.features.push(feature);
     }
     // The last machine to the full tolerance, where the path ended before its time.
@@ -120,7 +126,7 @@ fn side(table: &TrainingTable, class: u32, c: f64) -> Option<Side> {
 /// Fits every class's machine, from the one before, and notes its stage.
 fn fit(
     table: &TrainingTable,
-    z: &Matrix<'static>,
+    z: &Matrix<'_>,
     sides: &mut [Option<Side>],
     tolerance: f64,
     path: &mut Path,
@@ -204,12 +210,14 @@ fn most_promising(
 }
 
 /// The table with the rule's standardized column behind the others.
-fn appended(z: &Matrix<'static>, candidate: &Candidate, table: &TrainingTable) -> Result<Matrix<'static>> {
-    let Matrix::F64(dense) = z else { return Ok(z.clone()) };
+fn appended(z: &Matrix<'_>, candidate: &Candidate, table: &TrainingTable, context: &Context<'_>) -> Result<Matrix<'static>> {
+    let Matrix::F64(dense) = z else { return Ok(z.clone().into_owned()) };
     let spread = (candidate.share * (1.0 - candidate.share)).sqrt();
     let [outside, inside] = [-candidate.share / spread, (1.0 - candidate.share) / spread];
     let mut values = Vec::with_capacity(table.rows() * (z.columns() + 1));
+    let mut meter = context.meter("choose rules");
     for row in 0..table.rows() {
+        meter.spend(8 * z.columns())?;
         values.extend_from_slice(dense.row(row));
         values.push(if candidate.holds(row) { inside } else { outside });
     }

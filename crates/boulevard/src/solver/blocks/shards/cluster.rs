@@ -324,6 +324,8 @@ impl<'a> Cluster<'a> {
             let open = self.open(shard);
             for back in self.back(true)? {
                 self.alive[back] = true;
+                // Before a problem is loaded that is all there is to rebuild; later it is welcomed, and counted there.
+                self.report.rebuilt += u64::from(matches!(request, Request::Open { .. } | Request::Moments { .. }));
                 if back == shard && !matches!(request, Request::Open { .. } | Request::Moments { .. }) {
                     self.waiting.push(back);
                 }
