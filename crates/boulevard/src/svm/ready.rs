@@ -170,12 +170,12 @@ mod tests {
         let kernels = [
             Kernel::Linear,
             Kernel::rbf(0.3),
-            Kernel::Poly { degree: 3, gamma: gamma.clone(), coef0: 1.0 },
-            Kernel::Sigmoid { gamma: gamma.clone(), coef0: 0.1 },
-            Kernel::Laplacian { gamma: gamma.clone() },
-            Kernel::ChiSquared { gamma: gamma.clone() },
-            Kernel::Epanechnikov { gamma: gamma.clone(), degree: 2 },
-            Kernel::Multiquadric { gamma: gamma.clone(), coef0: 1.0 },
+            Kernel::Poly { degree: 3, gamma, coef0: 1.0 },
+            Kernel::Sigmoid { gamma, coef0: 0.1 },
+            Kernel::Laplacian { gamma },
+            Kernel::ChiSquared { gamma },
+            Kernel::Epanechnikov { gamma, degree: 2 },
+            Kernel::Multiquadric { gamma, coef0: 1.0 },
             Kernel::InverseMultiquadric { gamma, coef0: 1.0 },
             Kernel::Normalized { kernel: Box::new(Kernel::Linear) },
         ];
