@@ -17,7 +17,7 @@ pub fn escape(text: &str) -> String {
 pub fn sentence(text: &str) -> String {
     let mut parts: Vec<String> = text.split('`').map(escape).collect();
     // An odd quote at the end is one that somebody's name has.
-    let left = if parts.len() % 2 == 0 { parts.pop() } else { None };
+    let left = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
     let mut html = String::new();
     for (place, part) in parts.iter().enumerate() {
         html.push_str(&if place % 2 == 1 { format!("<code>{part}</code>") } else { part.clone() });
