@@ -76,10 +76,13 @@ pub fn counts(array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 /// Classes up to which [`encode`] looks through a list of them for every label.
 const FEW: usize = 32;
 
+/// Classes, and the code of every label.
+type Encoded<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>);
+
 /// The classes of `float64` or `int64` labels, rising, and the place of every label among them; none where there are many or one of them is
 /// no whole number. (numpy's functions for it take a tenth of a small fit.)
 #[pyfunction]
-pub fn encode<'py>(y: &Bound<'py, PyAny>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)>> {
+pub fn encode<'py>(y: &Bound<'py, PyAny>) -> PyResult<Option<Encoded<'py>>> {
     fn few<T: Copy + PartialOrd>(labels: impl Iterator<Item = T> + Clone, whole: impl Fn(T) -> bool) -> Option<(Vec<T>, Vec<i64>)> {
         let mut classes: Vec<T> = Vec::new();
         for label in labels.clone() {
