@@ -120,6 +120,6 @@ impl HeldOut {
     /// All labels' scores after `rounds` rounds.
     pub(super) fn scores<'a>(&'a self, problems: &'a Problems, goal: Goal, rounds: usize) -> Scores<'a> {
         let columns = (0..self.stages.len()).map(|label| self.column(label, rounds).map(<[f64]>::to_vec)).collect();
-        Scores::new(columns, &problems.signs, &self.stakes, &self.split_of, goal)
+        Scores::new(columns, &problems.signs, &self.stakes, &self.split_of, goal).rare_by(&self.weights)
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct Scores<'a> {
     carriers: Vec<f64>,
     /// Weight of all rows.
     all: f64,
+    /// Share of the first label's carriers among the rows, whatever a class is worth to the user.
+    share: f64,
 }
 
 /// Weighted counts of one label.
@@ -83,6 +85,11 @@ pub(super) struct Scores<'a> {
 struct Counts {
     hits: f64,
     alarms: f64,
+}
+
+/// Weight of the rows with a positive sign.
+fn carried(signs: &[f64], weights: &[f64]) -> f64 {
+    signs.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum()
 }
 
 impl<'a> Scores<'a> {
@@ -93,8 +100,16 @@ impl<'a> Scores<'a> {
         split_of: &'a [usize],
         goal: Goal,
     ) -> Self {
-        let carriers = |signs: &Vec<f64>| signs.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum::<f64>();
-        Self { columns, signs, weights, split_of, goal, carriers: signs.iter().map(carriers).collect(), all: weights.iter().sum() }
+        let carriers: Vec<f64> = signs.iter().map(|signs| carried(signs, weights)).collect();
+        let all = weights.iter().sum();
+        let share = carriers.first().map_or(0.0, |carriers| carriers / all);
+        Self { columns, signs, weights, split_of, goal, carriers, all, share }
+    }
+
+    /// The same, with what is rare told by the rows' own weights: those that count for measures have the user's class weights in them.
+    pub(super) fn rare_by(self, weights: &[f64]) -> Self {
+        let share = self.signs.first().map_or(0.0, |signs| carried(signs, weights) / weights.iter().sum::<f64>());
+        Self { share, ..self }
     }
 
     /// The best thresholds (0 for labels that are not tuned) and what they are worth. Thresholds stay 0 unless `tune`.
@@ -203,10 +218,9 @@ impl<'a> Scores<'a> {
     /// frequent, F1 of one side would be largest with all rows claimed, so that of both counts; label matrices, whose labels give each other
     /// rows, were better with a window over scores.
     fn rare(&self) -> Option<bool> {
-        let (carriers, few) = (self.carriers[0], RARE * self.all);
         match self.goal.rule {
-            Rule::TwoClasses if carriers <= few => Some(true),
-            Rule::TwoClasses if self.all - carriers <= few => Some(false),
+            Rule::TwoClasses if self.share <= RARE => Some(true),
+            Rule::TwoClasses if 1.0 - self.share <= RARE => Some(false),
             _ => None,
         }
     }
