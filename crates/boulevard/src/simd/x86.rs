@@ -306,7 +306,7 @@ static TABLE32: &Table32 = &Table32 { low: f32::EXP2_LOW, one: 1.0, coefficients
 static TABLE64: &Table64 = &Table64 { low: f64::EXP2_LOW, shift: SIXTEENTHS_SHIFT, coefficients: NEAR_ZERO, sixteenths: SIXTEENTHS };
 
 /// Constants that stay in memory. The compiler would keep them in registers all through the loops around a tile, and the tile's own sums,
-/// which are in use all the time, would not find room: a tenth to a fifth of the time of a kernel row.
+/// which are in use all the time, would not find room. (About 3 % of a fit of 40 000 rows on Zen 4, in four noisy turns.)
 #[inline(always)]
 fn in_memory<T>(place: &'static &'static T) -> &'static T {
     // SAFETY: a reference to a reference that is always there. Volatile: nobody may assume that it is the same the next time.
