@@ -59,9 +59,19 @@ impl Table {
         text
     }
 
+    /// Whether a phone has no room for the columns side by side: there the table becomes a list in which every cell says its column. Words
+    /// may be parted, numbers may not; characters of 7.4 pixels, 11 around each cell, and 360 in all.
+    fn is_wide(&self) -> bool {
+        let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+        let least = |column: usize| {
+            let cell = |row: &Vec<String>| if self.right(column) { row[column].chars().count() } else { longest(&row[column]) };
+            self.rows.iter().map(cell).max().unwrap_or(0).max(longest(&self.head[column]))
+        };
+        (0..self.head.len()).map(|column| 7.4 * least(column) as f64 + 11.0).sum::<f64>() > 360.0
+    }
+
     pub fn html(&self) -> String {
-        // On a phone a table with many columns becomes a list, in which every cell says its column.
-        let wide = self.head.len() > 5;
+        let wide = self.is_wide();
         let cells = |row: &[String], tag: &str| {
             let cell = |(column, text): (usize, &String)| {
                 let class = if self.right(column) { " class=\"n\"" } else { "" };
@@ -91,5 +101,16 @@ mod tests {
         assert_eq!(table.text(), "name   error\n----  ------\na|b   10.5 %\nc          -\n");
         assert_eq!(table.markdown(), "| name | error |\n|---|---:|\n| a\\|b | 10.5 % |\n| c | - |\n");
         assert!(table.html().contains("<td class=\"n\">10.5 %</td>"));
+    }
+
+    #[test]
+    fn a_table_too_wide_for_a_phone_says_its_columns_in_every_cell() {
+        let mut table = Table::new(["method", "fits", "not converged", "time per fit", "largest gap"]);
+        table.row(["FeatureInduction", "5", "0", "12.5 ms", "3e-5"]);
+        table.row(["svc", "5", "0", "1.2 ms", "3e-5"]);
+        assert!(table.html().contains("<td data-name=\"method\">svc</td>"));
+        let mut table = Table::new(["a", "b", "c", "d", "e", "f"]);
+        table.row(["1", "2", "3", "4", "5", "6"]);
+        assert!(!table.html().contains("data-name"), "six narrow columns have room");
     }
 }

@@ -70,6 +70,17 @@ function clipped(text: string, most: number): string {
   return text.slice(0, end) + "…";
 }
 
+/** An axis' name in as many lines as it needs: names are never cut. */
+export function linesOf(text: string, most: number, width: (text: string) => number = widthOf): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && width(longer) <= most) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 /** The ends of an axis over all layers. */
 export function ends(picture: Picture, which: "x" | "y"): [number, number] {
   const axis = picture[which];
@@ -221,6 +232,9 @@ function cellsOf(picture: Picture, rows: Row[], view: View): Plot.Markish[] {
   return marks;
 }
 
+/** Height of a line of an axis' name, in pixels. */
+const LINE = 15;
+
 /** Draws a picture. */
 export function draw(picture: Picture, view: View): SVGSVGElement {
   const [wide, narrow] = [view.width, view.width < 480];
@@ -236,8 +250,10 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
   const across = picture.x.categories ?? [];
   const upright = across.length > 0 && Math.max(...across.map(widthOf)) + 8 > inner / across.length;
   const xNameRoom = upright ? Math.min(110, Math.max(...across.map(widthOf)) + 6) : 0;
-  const marginBottom = 46 + xNameRoom;
-  const marginTop = 26;
+  const yName = linesOf(`↑ ${axisLabel(picture.y.label, ordinalY ? undefined : picture.y.unit)}`, wide - 8);
+  const xName = linesOf(`${axisLabel(picture.x.label, picture.x.unit)} →`, wide - 8);
+  const marginBottom = 46 + xNameRoom + LINE * (xName.length - 1);
+  const marginTop = 26 + LINE * (yName.length - 1);
   const cells = picture.layers.some((layer) => layer.mark === "cells");
   // A few cells are large enough to be seen as a table, many are as low as a line of text.
   const row = cells ? Math.max(34, Math.min(62, Math.round(190 / Math.max(1, names.length)))) : 26;
@@ -273,8 +289,8 @@ export function draw(picture: Picture, view: View): SVGSVGElement {
       ...others.flatMap((layer) => marksOf(picture, layer, view)),
       ...(chosenLine.length ? [Plot.dot(chosenLine, { x: "x", y: "y", r: 5, fill: "var(--chosen)", stroke: "var(--card)" })] : []),
       ...(view.mark ? [Plot.dot([view.mark], { x: "x", y: "y", r: 9, fill: "var(--chosen)", fillOpacity: 0.25, stroke: "var(--chosen)", strokeWidth: 2.5, className: "grip" } as Plot.DotOptions)] : []),
-      Plot.text([axisLabel(picture.y.label, ordinalY ? undefined : picture.y.unit)], { frameAnchor: "top-left", dx: -marginLeft + 2, dy: -marginTop + 4, textAnchor: "start", lineAnchor: "top", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`↑ ${label}`, wide - 8) } as Plot.TextOptions),
-      Plot.text([axisLabel(picture.x.label, picture.x.unit)], { frameAnchor: "bottom-right", dy: marginBottom - 6, dx: marginRight - 4, textAnchor: "end", lineAnchor: "bottom", fill: "var(--soft)", fontSize: 12, text: (label: string) => clipped(`${label} →`, wide - 8) } as Plot.TextOptions),
+      Plot.text([yName.join("\n")], { frameAnchor: "top-left", dx: -marginLeft + 2, dy: -marginTop + 4, textAnchor: "start", lineAnchor: "top", lineHeight: LINE / 12, fill: "var(--soft)", fontSize: 12, text: (name: string) => name } as Plot.TextOptions),
+      Plot.text([xName.join("\n")], { frameAnchor: "bottom-right", dy: marginBottom - 6, dx: marginRight - 4, textAnchor: "end", lineAnchor: "bottom", lineHeight: LINE / 12, fill: "var(--soft)", fontSize: 12, text: (name: string) => name } as Plot.TextOptions),
       Plot.tip(spots, pointer({ x: "x", y: "y", title: "title", fill: "var(--card)", stroke: "var(--line)", fontSize: 12, maxRadius: narrow ? 30 : 40, lineWidth: 24 } as Plot.TipOptions)),
     ],
   });

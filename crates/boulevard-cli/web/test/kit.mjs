@@ -127,6 +127,13 @@ export const overlaps = (page) =>
 /** Pixels by which the page is wider than the window. */
 export const tooWide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
+/** Tables of the text that scroll sideways; those behind pictures may. */
+export const scrolling = (page) =>
+  page.evaluate(() => {
+    const scrolls = (box) => box.scrollWidth > box.clientWidth + 1 && !box.closest(".behind");
+    return Array.from(document.querySelectorAll(".scroll")).filter(scrolls).map((box) => box.innerText.slice(0, 80));
+  });
+
 /** What axe finds against a page. */
 export async function violations(page) {
   await page.evaluate(axe);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csvOf, tableOf } from "../src/csv.ts";
-import { ends, logTicks, spotsOf, ticksOf, told } from "../src/draw.ts";
+import { ends, linesOf, logTicks, spotsOf, ticksOf, told } from "../src/draw.ts";
 import { isBarList } from "../src/bars.ts";
 import { dash, dashAmong, symbol } from "../src/palette.ts";
 import type { Picture } from "../src/types.ts";
@@ -45,6 +45,12 @@ test("the table has every layer but the ground, and CSV quotes", () => {
   assert.equal(rows.length, 4);
   const odd = { ...picture, layers: [{ mark: "bars", name: 'a, "b"', role: "neutral", columns: { x: [1], y: ["c\nd"] } }] } as Picture;
   assert.equal(csvOf(odd), 'layer,x,y\n"a, ""b""",1,"c\nd"\n');
+});
+
+test("names of axes take the lines they need", () => {
+  const width = (text: string) => 7 * text.length;
+  assert.deepEqual(linesOf("weight, added to the decision", 100, width), ["weight, added", "to the", "decision"]);
+  assert.deepEqual(linesOf("margin", 300, width), ["margin"]);
 });
 
 test("axes take in all layers; percent starts at zero", () => {

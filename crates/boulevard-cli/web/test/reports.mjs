@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statSync, readFileSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { boulevard, drawn, large, launch, open, overlaps, settled, tables, together, tooWide, violations } from "./kit.mjs";
+import { boulevard, drawn, large, launch, open, overlaps, scrolling, settled, tables, together, tooWide, violations } from "./kit.mjs";
 
 let browser;
 let folder;
@@ -44,6 +44,7 @@ async function checkReport(name, { light = true } = {}) {
   await page.setViewportSize({ width: 390, height: 800 });
   await settled(page);
   await check("at 390");
+  assert.deepEqual(await scrolling(page), [], `${name} has tables that do not fit a phone`);
   await page.emulateMedia({ media: "print", colorScheme: "light" });
   await page.setViewportSize({ width: 700, height: 1000 });
   await settled(page);
