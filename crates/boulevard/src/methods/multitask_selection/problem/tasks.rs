@@ -189,14 +189,17 @@ impl<'a> TaskSet<'a> {
             if columns == 0 {
                 return Err(Error::data("the data have no feature columns"));
             }
-            table.check_finite("X")?;
             // One quick pass; only a table that fails it is searched for the place.
             let fine = match table {
                 Matrix::F64(dense) => dense.values().iter().all(|value| value.abs() <= LARGEST_VALUE),
                 Matrix::F32(dense) => dense.values().iter().all(|value| f64::from(value.abs()) <= LARGEST_VALUE),
                 Matrix::Sparse(csr) => csr.values().iter().all(|value| value.abs() <= LARGEST_VALUE),
             };
-            for row in 0..if fine { 0 } else { table.rows() } {
+            if fine {
+                continue;
+            }
+            table.check_finite("X")?;
+            for row in 0..table.rows() {
                 let mut found = None;
                 table.for_each(row, |column, value| {
                     if value.abs() > LARGEST_VALUE {
@@ -302,12 +305,8 @@ impl<'a> TaskSet<'a> {
     /// The same tasks on some of the columns.
     pub fn columns(&self, chosen: &[usize]) -> Result<TaskSet<'static>> {
         let of = |table: &Matrix<'_>| {
-            let mut row = vec![0.0; table.columns()];
-            let mut values = Vec::with_capacity(table.rows() * chosen.len());
-            for i in 0..table.rows() {
-                table.copy_row(i, &mut row);
-                values.extend(chosen.iter().map(|&j| row[j]));
-            }
+            // Only what is chosen is touched: wide tables have many columns, and sets are small.
+            let values: Vec<f64> = (0..table.rows()).flat_map(|i| chosen.iter().map(move |&j| table.get(i, j))).collect();
             Matrix::dense(values, table.rows(), chosen.len())
         };
         let mut set = self.on_tables(self.tables.iter().map(of).collect::<Result<_>>()?);
