@@ -211,7 +211,7 @@ impl MultiTaskSelection {
         context: &Context<'_>,
     ) -> Result<Vec<Fold>> {
         let inner = context.with_threads(1);
-        let results = parallel::map(context.threads, folds.len(), |place| -> Result<Fold> {
+        parallel::try_map(context.threads, folds.len(), |place| -> Result<Fold> {
             let (train, test) = (tasks.select_in(&folds[place].train, &inner)?, tasks.select_in(&folds[place].test, &inner)?);
             // Rough solutions depend on how rows are arranged; where that costs nothing, it should not decide.
             let values = train.rows().saturating_mul(train.features()).saturating_mul(train.targets.len());
@@ -245,8 +245,7 @@ impl MultiTaskSelection {
                 ranks.push(size);
             }
             Ok(Fold { losses, weights: row_weights(&test), sizes: ranks })
-        });
-        results.into_iter().collect()
+        })
     }
 
     /// The winner of all trials.
