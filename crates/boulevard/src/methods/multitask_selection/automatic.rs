@@ -459,3 +459,25 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
     let sound = !classify || least_of_side == 0 || splits.iter().all(|split| tasks.targets.iter().all(|target| both(split, target)));
     sound.then_some(splits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{log_loss, sharpness};
+
+    #[test]
+    fn losses_do_not_depend_on_the_scale_of_decision_values() {
+        // Two other classes per row; the last row is wrong.
+        let above = [-1.0, -2.0, -0.5, -3.0, -2.5, -0.2, 0.4, -1.0];
+        let weights = [1.0, 2.0, 1.0, 1.0];
+        let mean = |factor: f64| {
+            let above: Vec<f64> = above.iter().map(|a| factor * a).collect();
+            let t = sharpness(&above, 2, &weights);
+            above.chunks_exact(2).zip(&weights).map(|(above, weight)| weight * log_loss(above, t).0).sum::<f64>() / 5.0
+        };
+        assert!((mean(1.0) - mean(7.0)).abs() < 1e-3, "{} {}", mean(1.0), mean(7.0));
+        // At the best sharpness no other is better.
+        let at = |t: f64| above.chunks_exact(2).zip(&weights).map(|(above, weight)| weight * log_loss(above, t).0).sum::<f64>() / 5.0;
+        assert!([0.1, 0.5, 1.0, 2.0, 4.0, 10.0].iter().all(|&t| at(t) >= mean(1.0) - 1e-3));
+        assert!((log_loss(&[0.0], 3.0).0 - 2f64.ln()).abs() < 1e-15 && log_loss(&[800.0], 1.0).0 == 800.0);
+    }
+}

@@ -361,3 +361,19 @@ fn estimates(fronts: &[Vec<FrontPoint>]) -> (Vec<FrontPoint>, Vec<f64>) {
     let smoothed = (0..means.len()).map(smooth).collect();
     (first, smoothed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Rise;
+
+    #[test]
+    fn a_sweep_ends_where_the_error_has_risen_for_good() {
+        let seen = |wrong: &[f64]| {
+            let mut rise = Rise::new(100.0);
+            wrong.iter().take_while(|&&wrong| rise.go_on(wrong)).count()
+        };
+        assert_eq!(seen(&[40.0, 20.0, 10.0, 12.0, 14.0, 11.0]), 6, "within the noise");
+        assert_eq!(seen(&[40.0, 10.0, 20.0, 12.0, 20.0, 21.0, 22.0]), 5, "one point is no valley, two in a row are");
+        assert_eq!(seen(&[0.0, 0.0, 1.0, 2.0, 1.0]), 5, "no error at all is no reason to stop at the first");
+    }
+}
