@@ -177,7 +177,15 @@ impl MultiTaskSelection {
             (None, true, Select::Kernels) => CS_OF_KERNELS.to_vec(),
             (None, false, _) => CS_OF_NUMBERS.to_vec(),
         };
-        let folds = if cs.len() > 1 || !sizes.is_empty() { folds(raw, self.seed, LEAST_ROWS, LEAST_OF_SIDE) } else { None };
+        let cut_short = |mut choice: SelectionChoice, reason: StopReason| {
+            choice.reason = format!("{prior}; c = {} (stopped before held-out rows had been judged)", choice.c);
+            Ok((choice, reason))
+        };
+        let wanted = cs.len() > 1 || !sizes.is_empty();
+        let folds = match stopped(if wanted { folds(raw, self.seed, LEAST_ROWS, LEAST_OF_SIDE, context) } else { Ok(None) })? {
+            Ok(folds) => folds,
+            Err(reason) => return cut_short(choice, reason),
+        };
         let Some(folds) = folds else {
             let why = if self.c.is_some() { "as given" } else { "the plain choice: too few rows to hold some out" };
             choice.reason = format!("{prior}; c = {} ({why})", choice.c);
@@ -191,10 +199,7 @@ impl MultiTaskSelection {
         let judged = stopped(self.judge(tasks, &folds, &cs, &sizes, &priors, ln_rho, context))?;
         let judged = match judged {
             Ok(judged) => judged,
-            Err(reason) => {
-                choice.reason = format!("{prior}; c = {} (stopped before held-out rows had been judged)", choice.c);
-                return Ok((choice, reason));
-            }
+            Err(reason) => return cut_short(choice, reason),
         };
         self.conclude(&mut choice, &judged, &cs, &sizes, &priors, &prior, tasks);
         if let Keep::Exactly(_) = self.keep {
@@ -216,7 +221,7 @@ impl MultiTaskSelection {
         context: &Context<'_>,
     ) -> Result<Vec<Fold>> {
         let inner = context.with_threads(1);
-        let results = parallel::map(context.threads, folds.len(), |place| -> Result<Fold> {
+        parallel::try_map(context.threads, folds.len(), |place| -> Result<Fold> {
             let (train, test) = (tasks.select_in(&folds[place].train, &inner)?, tasks.select_in(&folds[place].test, &inner)?);
             // Rough solutions depend on how rows are arranged; where that costs nothing, it should not decide.
             let values = train.rows().saturating_mul(train.features()).saturating_mul(train.targets.len());
@@ -250,8 +255,7 @@ impl MultiTaskSelection {
                 ranks.push(size);
             }
             Ok(Fold { said, weights: row_weights(&test), sizes: ranks })
-        });
-        results.into_iter().collect()
+        })
     }
 
     /// The winner of all trials.
@@ -421,19 +425,26 @@ fn sharpness(above: &[f64], others: usize, weights: &[f64]) -> f64 {
 
 /// Folds by content: equal rows share one, classes keep their shares. None where a table has fewer different rows than `least`, or a side of
 /// a task fewer than `least_of_side`.
-pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side: usize) -> Option<Vec<TaskSplit>> {
-    let classify = tasks.outputs.classify();
+pub(super) fn folds(
+    tasks: &TaskSet<'_>,
+    seed: u64,
+    least: usize,
+    least_of_side: usize,
+    context: &Context<'_>,
+) -> Result<Option<Vec<TaskSplit>>> {
+    let (classify, mut meter) = (tasks.outputs.classify(), context.meter("prepare"));
     let mut splits = vec![TaskSplit { train: Vec::new(), test: Vec::new() }; FOLDS];
     for (t, table) in tasks.tables.iter().enumerate() {
         let of_table: Vec<usize> = (0..tasks.targets.len()).filter(|&m| tasks.targets[m].table == t).collect();
         let mut keys: Vec<(Vec<bool>, u64, u64, usize)> = (0..table.rows())
             .map(|row| {
+                meter.spend(8 * table.columns())?;
                 let pattern = of_table.iter().filter(|_| classify).map(|&m| tasks.targets[m].y[row] > 0.0).collect();
                 let number =
                     of_table.iter().filter(|_| !classify).fold(0u64, |key, &m| key.rotate_left(7) ^ tasks.targets[m].y[row].to_bits());
-                (pattern, content_key(table, row, seed), number, row)
+                Ok((pattern, content_key(table, row, seed), number, row))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         keys.sort_unstable();
         let groups: Vec<_> = keys.chunk_by(|a, b| (&a.0, a.1, a.2) == (&b.0, b.1, b.2)).collect();
         // Every side of every task must be left in every fold's rest.
@@ -441,7 +452,7 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
             [true, false].iter().any(|&side| groups.iter().filter(|g| (tasks.targets[*m].y[g[0].3] > 0.0) == side).count() < least_of_side)
         };
         if groups.len() < least.max(FOLDS) || (classify && of_table.iter().any(few)) {
-            return None;
+            return Ok(None);
         }
         let mut fold_of = vec![0; table.rows()];
         groups.iter().enumerate().for_each(|(place, group)| group.iter().for_each(|key| fold_of[key.3] = place % FOLDS));
@@ -457,7 +468,7 @@ pub(super) fn folds(tasks: &TaskSet<'_>, seed: u64, least: usize, least_of_side:
         side(true) && side(false)
     };
     let sound = !classify || least_of_side == 0 || splits.iter().all(|split| tasks.targets.iter().all(|target| both(split, target)));
-    sound.then_some(splits)
+    Ok(sound.then_some(splits))
 }
 
 #[cfg(test)]
