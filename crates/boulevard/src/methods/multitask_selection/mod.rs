@@ -65,6 +65,7 @@
 
 mod automatic;
 mod describe;
+mod judged;
 mod learner;
 mod model;
 mod pictures;

@@ -104,6 +104,7 @@ impl<'a> SlotTask<'a> {
     }
 
     /// [`SlotTask::descend`] with the factor of a neighboring slot's free samples, which is left for the next.
+    // long: the two kinds of steps take turns in one loop, and share what they know.
     fn descend_with(
         &self,
         solver: &mut Solver<'_>,
