@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,7 @@ def main() -> None:
                 print(f"{what} cannot be tried: {done.stderr.strip()}", file=sys.stderr)
                 lengths.pop(what)
         names = list(lengths)
+        shutil.rmtree(state, ignore_errors=True)
         start = time.monotonic()
         while counts["kills"] < options.count:
             what = dice.choice(names)
@@ -69,6 +71,9 @@ def main() -> None:
             child.kill()
             if child.wait() != -9:
                 counts["ended before the kill"] += 1
+                if what == "reproduce":
+                    # What is done is not done again: the next one begins anew.
+                    shutil.rmtree(state, ignore_errors=True)
                 continue
             counts["kills"] += 1
             counts[f"while {what}"] += 1
@@ -84,6 +89,7 @@ def main() -> None:
                 if done.returncode != 0:
                     sys.exit(f"after a kill while reproducing: {done.stderr}")
                 counts["runs that went on"] += 1
+                shutil.rmtree(state, ignore_errors=True)
         counts["fragments before the sweep"] = len(fragments(folder))
         # Fragments are removed by a later save into the same folder, once they are older than a minute.
         for path in fragments(folder):

@@ -1,6 +1,6 @@
 //! The one gate between Python and the library.
 //!
-//! Work runs with the interpreter released, so that other Python threads go on. Every 50 ms somebody asks Python for signals and hands it
+//! Work runs with the interpreter released, so that other Python threads go on. Every 20 ms somebody asks Python for signals and hands it
 //! the latest progress: for small work the observer itself, from inside the solver; for large work the calling thread, while the work
 //! runs on a thread of its own (only the main thread may ask for signals, and inside the solver it may be waiting for others).
 //! A signal that raises stops the work; what the work had by then comes back together with the exception. Panics become exceptions.
@@ -22,7 +22,7 @@ use crate::errors::{convert, exception};
 use crate::request::Limits;
 
 /// How long a Ctrl-C may wait before it is noticed.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The latest report, kept until Python has time for it.
 #[derive(Clone)]

@@ -57,6 +57,10 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // What is found once of numpy's interface is found now: in the first fit a Ctrl-C could come between, which its crate answers with a
+        // panic.
+        let array = numpy::PyArray1::<f64>::zeros(module.py(), 1, false);
+        drop(numpy::PyArrayMethods::try_readonly(&array));
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -43,11 +43,11 @@ pub(crate) fn whole(kernel: &dyn KernelRows<f64>, threads: usize, context: &Cont
         (0..blocks).try_for_each(|b| block(b, &mut values, &mut buffer))?;
         return Ok(values);
     }
-    let parts = parallel::map(threads, blocks, |b| {
+    let parts = parallel::try_map(threads, blocks, |b| {
         let mut values = Vec::with_capacity(BLOCK * columns);
         block(b, &mut values, &mut Vec::new()).map(|()| values)
     });
-    Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.concat())
+    Ok(parts?.concat())
 }
 
 /// Inner products of the rows of a dense table, as they are and between rows shifted to mean zero: what distances are had from without

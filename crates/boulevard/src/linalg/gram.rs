@@ -28,7 +28,7 @@ pub fn weighted_gram(
     let blocks = active.len().div_ceil(DEPTH);
     let parts = (blocks / LEAST_BLOCKS).clamp(1, MOST_PARTS);
     let share = blocks.div_ceil(parts).max(1) * DEPTH;
-    let sums = parallel::map(context.threads, active.len().div_ceil(share).max(1), |part| {
+    let sums = parallel::try_map(context.threads, active.len().div_ceil(share).max(1), |part| {
         let mut sum = vec![0.0; columns * columns];
         let mut block = vec![0.0; DEPTH * columns];
         let mut factors = Vec::with_capacity(DEPTH);
@@ -46,7 +46,7 @@ pub fn weighted_gram(
         }
         Ok(sum)
     });
-    let mut sums = sums.into_iter().collect::<Result<Vec<_>>>()?.into_iter();
+    let mut sums = sums?.into_iter();
     let mut total = sums.next().expect("at least one part");
     for sum in sums {
         total.iter_mut().zip(sum).for_each(|(total, value)| *total += value);

@@ -12,3 +12,4 @@ mod protocol;
 pub use crew::Crew;
 pub(crate) use load::free_cores;
 pub use map::map;
+pub(crate) use map::try_map;

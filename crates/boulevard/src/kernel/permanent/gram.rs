@@ -101,7 +101,7 @@ pub fn log_set_kernel(kernel: &Kernel, a: &Matrix<'_>, b: Option<&Matrix<'_>>, k
         x.copy_row(row, &mut values);
         values
     };
-    let parts = parallel::map(context.threads, rows, |i| -> Result<Vec<f64>> {
+    let parts = parallel::try_map(context.threads, rows, |i| -> Result<Vec<f64>> {
         let members: Vec<Vec<f64>> = (i * k..(i + 1) * k).map(|row| row_of(&a, row)).collect();
         (0..columns)
             .map(|j| {
@@ -116,7 +116,7 @@ pub fn log_set_kernel(kernel: &Kernel, a: &Matrix<'_>, b: Option<&Matrix<'_>>, k
             })
             .collect()
     });
-    Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.concat())
+    Ok(parts?.concat())
 }
 
 /// `ln k(x, z)`, without computing `k` where it is an exponential.

@@ -29,13 +29,13 @@ impl<T: Real> BaseGram<T> {
         let mut values = vec![T::default(); kernel.rows() * width];
         let parts: Vec<Mutex<&mut [T]>> = values.chunks_mut((PART * width).max(1)).map(Mutex::new).collect();
         let lanes = context.isa.lanes::<T>();
-        let done = parallel::map(threads, parts.len(), |p| {
+        let done = parallel::try_map(threads, parts.len(), |p| {
             let rows: Vec<usize> = (p * PART..((p + 1) * PART).min(kernel.rows())).collect();
             let part = &mut *parts[p].lock().expect("only one thread has this part");
             fill_watched(kernel, &rows, 0..kernel.columns(), &mut part.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)
         });
         drop(parts);
-        done.into_iter().collect::<Result<()>>()?;
+        done?;
         Ok(Self { values, width })
     }
 

@@ -330,7 +330,7 @@ impl FeatureInduction {
         context: &Context<'_>,
     ) -> Result<(LinearMachine, Vec<Induction>, FitReport)> {
         let inner = if outputs.len() > 1 { context.with_threads(1) } else { *context };
-        let runs = parallel::map(context.threads, outputs.len(), |place| {
+        let runs = parallel::try_map(context.threads, outputs.len(), |place| {
             // A class that was never seen is never chosen, and has nothing to learn from.
             if !classes.codes.contains(&(outputs[place] as u32)) {
                 return Ok(None);
@@ -341,7 +341,7 @@ impl FeatureInduction {
             }
             run
         });
-        let runs: Vec<Option<ClassRun>> = runs.into_iter().collect::<Result<_>>()?;
+        let runs: Vec<Option<ClassRun>> = runs?;
         let mut report = FitReport::default();
         for (run, ..) in runs.iter().flatten() {
             report.objective -= run.solution.objective;

@@ -225,8 +225,8 @@ struct Rounds<'a> {
     positive: Vec<bool>,
     up: Vec<f64>,
     down: Vec<f64>,
-    /// All columns of the machine, row-major.
-    z: Matrix<'static>,
+    /// All columns of the machine, row-major: the table's own until a feature is appended.
+    z: Matrix<'a>,
     folds: Vec<usize>,
 }
 
@@ -243,7 +243,7 @@ impl<'a> Rounds<'a> {
             up: price(true),
             down: price(false),
             positive,
-            z: Matrix::dense(table.z.clone(), table.rows(), table.original()).expect("one value per cell"),
+            z: Matrix::dense(&*table.z, table.rows(), table.original()).expect("one value per cell"),
             folds: if plan.cross_fit { table.folds(FOLDS) } else { Vec::new() },
         }
     }

@@ -258,7 +258,7 @@ impl MultiSample {
         let weights: Vec<f64> =
             classes.codes().iter().zip(&training.weights).map(|(&code, w)| w * training.factors[code as usize]).collect();
         let inner = Context { observer: context.observer, ..context.with_threads(1) };
-        let parts = parallel::map(context.threads, points.len(), |p| -> Result<[SetTrial; 2]> {
+        let parts = parallel::try_map(context.threads, points.len(), |p| -> Result<[SetTrial; 2]> {
             if let Some(reason) = context.step("try single samples", p, points.len()) {
                 return Err(Error::Stopped { reason });
             }
@@ -286,7 +286,7 @@ impl MultiSample {
             let trial = |method: Method, wrong: f64| SetTrial { method, c, gamma, error: wrong / f64::max(count, 1.0) };
             Ok([trial(Method::Consensus, sums), trial(Method::Vote, votes)])
         });
-        Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        Ok(parts?.concat())
     }
 
     /// Direct machines at every C and width.
@@ -295,7 +295,7 @@ impl MultiSample {
         let prices = self.prices(&SET_PRICES);
         let count = widths.len() * tuples.len();
         let inner = Context { observer: context.observer, ..context.with_threads(1) };
-        let parts = parallel::map(context.threads, count, |task| -> Result<Vec<f64>> {
+        let parts = parallel::try_map(context.threads, count, |task| -> Result<Vec<f64>> {
             if let Some(reason) = context.step("try direct machines", task, count) {
                 return Err(Error::Stopped { reason });
             }
@@ -303,7 +303,7 @@ impl MultiSample {
             let learner = with(self, &SetTrial { method: Method::Direct, c: self.c, gamma, error: 0.0 });
             learner.fold_errors(data, fold, &prices, &inner)
         });
-        let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+        let parts = parts?;
         let sets: f64 = tuples.iter().map(|fold| fold.test.len() as f64).sum();
         let mut trials = Vec::new();
         for (&gamma, parts) in widths.iter().zip(parts.chunks_exact(tuples.len())) {

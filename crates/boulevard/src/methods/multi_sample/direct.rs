@@ -107,7 +107,7 @@ pub(super) fn solve_path(
     let several = problems.len() > 1;
     let inner = if several { context.with_threads(1) } else { *context };
     let inner = Context { memory: context.memory.map(|m| m / context.threads.min(problems.len()).max(1)), ..inner };
-    let paths = parallel::map(context.threads, problems.len(), |p| -> Result<_> {
+    let paths = parallel::try_map(context.threads, problems.len(), |p| -> Result<_> {
         let (first, second) = problems[p];
         let takes_part = |code: u32| code as usize == first || second.is_none_or(|second| code as usize == second);
         let chosen: Vec<usize> = (0..n).filter(|&t| takes_part(tuples.codes[t])).collect();
@@ -130,7 +130,7 @@ pub(super) fn solve_path(
         }
         Ok((chosen, path))
     });
-    let paths = paths.into_iter().collect::<Result<Vec<_>>>()?;
+    let paths = paths?;
     let fit_of = |place: usize| {
         let mut fit =
             TupleFit { coefficients: vec![0.0; problems.len() * n], intercepts: Vec::new(), pairwise, report: FitReport::default() };
@@ -255,13 +255,13 @@ impl SetMachine {
     ) -> Result<Vec<f64>> {
         let at_once = (CHUNK_BYTES / (size_of::<f64>() * self.size * self.support.len().max(1))).clamp(1, CHUNK);
         let chunks: Vec<&[usize]> = chosen.chunks(at_once).collect();
-        let parts = parallel::map(context.threads, chunks.len(), |c| {
+        let parts = parallel::try_map(context.threads, chunks.len(), |c| {
             let rows: Vec<usize> = chunks[c].iter().flat_map(|&set| sets.rows(set).iter().map(|&row| row as usize)).collect();
             let inner = context.with_threads(1);
             context.step("judge sets", c, chunks.len());
             self.evaluate_chunk(&x.select(&rows), normalization, symmetric, &inner)
         });
-        Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        Ok(parts?.concat())
     }
 
     /// Consecutive runs of rows are the sets.

@@ -99,7 +99,7 @@ impl MultiSample {
         let folds = self.fold_tuples_in(data, search.folds, search.seed, context)?;
         let count = gammas.len() * folds.len();
         let inner = Context { observer: context.observer, ..context.with_threads(1) };
-        let parts = parallel::map(context.threads, count, |task| -> Result<Vec<f64>> {
+        let parts = parallel::try_map(context.threads, count, |task| -> Result<Vec<f64>> {
             if context.step("search", task, count).is_some() {
                 return Err(Error::data("the search was stopped before it was complete"));
             }
@@ -108,7 +108,7 @@ impl MultiSample {
             let learner = Self { kernel, calibrate: false, ..self.clone() };
             learner.fold_errors(data, fold, &search.c, &inner)
         });
-        let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+        let parts = parts?;
         let mut points = Vec::with_capacity(gammas.len() * search.c.len());
         for (gamma, parts) in gammas.iter().zip(parts.chunks_exact(folds.len())) {
             for (place, &c) in search.c.iter().enumerate() {

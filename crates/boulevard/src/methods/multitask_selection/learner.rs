@@ -152,7 +152,7 @@ impl MultiTaskSelection {
     pub fn fit_tasks(&self, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<MultiTaskSelectionModel> {
         let start = Instant::now();
         self.validate()?;
-        tasks.check()?;
+        tasks.check_in(context)?;
         if let Keep::Exactly(count) = self.keep
             && count > tasks.features()
         {
@@ -260,7 +260,7 @@ impl MultiTaskSelection {
         for &ln_rho in ln_rhos {
             check_ln_rho(ln_rho)?;
         }
-        tasks.check()?;
+        tasks.check_in(context)?;
         let reduced = tasks.counting().map(|rows| tasks.select_in(&rows, context)).transpose()?;
         let tasks = reduced.as_ref().unwrap_or(tasks);
         let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select, context)?) } else { None };

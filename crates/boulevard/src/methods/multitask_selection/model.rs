@@ -216,7 +216,7 @@ impl MultiTaskSelectionModel {
         let plain = MultiTaskSelection { calibrate: false, ..self.parameters.settled_by(self.choice.as_ref()) };
         let mut values: Vec<Vec<f64>> = tasks.targets.iter().map(|target| vec![f64::NAN; target.y.len()]).collect();
         // By content: a weight of 2 is a row twice here too.
-        for (done, fold) in folds(tasks, self.parameters.seed, 0, 0).unwrap_or_default().iter().enumerate() {
+        for (done, fold) in folds(tasks, self.parameters.seed, 0, 0, context)?.unwrap_or_default().iter().enumerate() {
             context.step("calibrate", done, FOLDS);
             // A class that lost its only rows to the test part cannot be learnt: those rows are judged by the whole model.
             let Ok(model) = plain.fit_tasks(&tasks.select_in(&fold.train, context)?, context) else { continue };

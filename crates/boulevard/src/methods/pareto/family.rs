@@ -2,7 +2,8 @@
 //!
 //! A hold-out is the whole problem with no room for the rows held out, so that one kernel matrix per width serves all hold-outs, and what
 //! a point says about a row held out is its gradient. Positions are shares of the largest sum, spaced by ratios: the interesting end of a
-//! front is the small one. Two hold-outs are judged for every width; the others only for widths that may still be the best.
+//! front is the small one. One hold-out is judged for every width, another for the better half, the others only for two that may still be
+//! the best.
 
 use super::exact::signed::SignedKernel;
 use super::exact::slots::{MANY, Slot};
@@ -16,7 +17,7 @@ use crate::kernel::Kernel;
 use crate::metrics::pareto::{hypervolume, non_dominated_ranks};
 use crate::observe::{Context, StopReason};
 use crate::parallel;
-use crate::solver::TableKernel;
+use crate::solver::{KernelSource, TableKernel};
 use crate::svm::{argmax, content_key};
 
 /// The points of one class's front, each with what it says about the held-out rows.
@@ -73,15 +74,15 @@ impl ParetoModel {
 }
 
 /// Positions of a coarse front: shares of the largest sum, falling.
-const SHARES: [f64; 12] = [1.0, 0.8, 0.62, 0.47, 0.35, 0.26, 0.19, 0.13, 0.085, 0.055, 0.032, 0.016];
+const SHARES: [f64; 10] = [1.0, 0.78, 0.59, 0.43, 0.31, 0.21, 0.14, 0.085, 0.045, 0.018];
 /// The largest C that is of interest: on columns of comparable scale nothing is gained beyond.
 const MOST_C: f64 = 2000.0;
 /// Relative KKT gap of a coarse point: errors do not change below that.
 const TOLERANCE: f64 = 1e-3;
-/// Hold-outs that every width is judged by.
-const FIRST: usize = 2;
-/// Widths that are judged by all of them, at most.
-const FINALISTS: usize = 2;
+/// Rows up to which every width's matrix is kept while widths are compared: 8 MB each.
+const KEPT_UP_TO: usize = 1000;
+/// How many more hold-outs the widths of each round are judged by, and how many widths go on to the next round at most.
+const ROUNDS: [(usize, usize); 3] = [(1, 3), (1, 2), (usize::MAX >> 1, 1)];
 
 /// One width on some hold-outs.
 struct Surveyed {
@@ -130,27 +131,46 @@ impl ParetoSvc {
 
     /// Judges all `kernels` on `splits` of the rows of `data`.
     fn survey(&self, data: &Dataset<'_>, kernels: &[Kernel], splits: &[(Vec<usize>, Vec<usize>)], context: &Context<'_>) -> Result<Survey> {
-        let first = FIRST.min(splits.len());
-        let mut found = self.judge_widths(data, kernels, &splits[..first], context)?;
+        // The matrices of small two-class tables are kept from round to round: computing them would cost as much as the solutions.
+        let classes = data.expect_classes()?;
+        let kept = classes.names().len() == 2 && data.len() <= KEPT_UP_TO && context.memory.is_none();
+        let of_two = signs(classes.codes(), 1);
+        let tables: Vec<TableKernel<'_>> =
+            kernels.iter().filter(|_| kept).map(|kernel| TableKernel::new(kernel, &data.x, context)).collect();
+        let sources: Vec<SignedKernel<'_>> =
+            tables.iter().map(|table| SignedKernel::new(table, &of_two, self.cache_bytes(data.len()), context)).collect();
+        let mut found: Vec<Surveyed> = Vec::new();
+        let mut finalists: Vec<usize> = (0..kernels.len()).collect();
         let weights = data.weights_or_ones();
-        let judged: f64 = splits[..first].iter().flat_map(|(_, test)| test).map(|&row| weights[row]).sum();
-        let lowest: Vec<f64> = found.iter().map(|own| estimates(&own.fronts).1.iter().copied().fold(f64::INFINITY, f64::min)).collect();
-        let mut order: Vec<usize> = (0..kernels.len()).collect();
-        order.sort_by(|&a, &b| lowest[a].total_cmp(&lowest[b]).then(a.cmp(&b)));
-        let best = lowest[order[0]];
-        let reach = best + 2.0 * (best * (1.0 - best) / judged.max(1.0)).sqrt();
-        let finalists: Vec<usize> = order.into_iter().filter(|&i| lowest[i] <= reach).take(FINALISTS).collect();
         let cut = |found: &[Surveyed]| found.iter().any(|own| own.stop.is_cut_short());
-        if splits.len() > first && !cut(&found) {
-            let kernels: Vec<Kernel> = finalists.iter().map(|&i| kernels[i].clone()).collect();
-            for (&place, more) in finalists.iter().zip(self.judge_widths(data, &kernels, &splits[first..], context)?) {
-                let own = &mut found[place];
-                own.iterations += more.iterations;
-                own.stop = own.stop.worst(more.stop);
-                if !more.stop.is_cut_short() {
-                    own.fronts.extend(more.fronts);
+        let mut judged = 0;
+        for (count, keep) in ROUNDS {
+            let until = (judged + count).min(splits.len());
+            if until == judged || cut(&found) {
+                break;
+            }
+            let alive: Vec<(&Kernel, Option<&SignedKernel<'_>>)> = finalists.iter().map(|&i| (&kernels[i], sources.get(i))).collect();
+            let more = self.judge_widths(data, &alive, &splits[judged..until], context)?;
+            if found.is_empty() {
+                found = more;
+            } else {
+                for (&place, more) in finalists.iter().zip(more) {
+                    let own = &mut found[place];
+                    own.iterations += more.iterations;
+                    own.stop = own.stop.worst(more.stop);
+                    if !more.stop.is_cut_short() {
+                        own.fronts.extend(more.fronts);
+                    }
                 }
             }
+            judged = until;
+            let rows: f64 = splits[..judged].iter().flat_map(|(_, test)| test).map(|&row| weights[row]).sum();
+            let lowest: Vec<f64> = found.iter().map(|own| estimates(&own.fronts).1.iter().copied().fold(f64::INFINITY, f64::min)).collect();
+            finalists.sort_by(|&a, &b| lowest[a].total_cmp(&lowest[b]).then(a.cmp(&b)));
+            let best = lowest[finalists[0]];
+            let reach = best + 2.0 * (best * (1.0 - best) / rows.max(1.0)).sqrt();
+            finalists.retain(|&i| lowest[i] <= reach);
+            finalists.truncate(keep);
         }
         let largest = |point: &FrontPoint| point.quadratic;
         let reference = found.iter().flat_map(|own| &own.fronts[0]).map(largest).fold(f64::NEG_INFINITY, f64::max);
@@ -184,7 +204,7 @@ impl ParetoSvc {
     fn judge_widths(
         &self,
         data: &Dataset<'_>,
-        kernels: &[Kernel],
+        kernels: &[(&Kernel, Option<&SignedKernel<'_>>)],
         splits: &[(Vec<usize>, Vec<usize>)],
         context: &Context<'_>,
     ) -> Result<Vec<Surveyed>> {
@@ -192,14 +212,14 @@ impl ParetoSvc {
         let threads = if context.memory.is_some() { 1 } else { context.threads.min(kernels.len()) };
         let inner = if threads > 1 { context.with_threads(1) } else { *context };
         let coarse = Self { tolerance: self.tolerance.max(TOLERANCE), ..self.clone() };
-        parallel::map(threads, kernels.len(), |k| coarse.judge_width(data, &kernels[k], splits, &inner)).into_iter().collect()
+        parallel::map(threads, kernels.len(), |k| coarse.judge_width(data, kernels[k], splits, &inner)).into_iter().collect()
     }
 
     /// Coarse fronts of one width on all `splits`.
     fn judge_width(
         &self,
         data: &Dataset<'_>,
-        kernel: &Kernel,
+        (kernel, kept): (&Kernel, Option<&SignedKernel<'_>>),
         splits: &[(Vec<usize>, Vec<usize>)],
         context: &Context<'_>,
     ) -> Result<Surveyed> {
@@ -212,7 +232,11 @@ impl ParetoSvc {
         let mut judged: Vec<Vec<OfClass>> = vec![Vec::new(); splits.len()];
         for class in if count == 2 { 1..2 } else { 0..count } {
             let signs = signs(codes, class);
-            let source = SignedKernel::new(&table, &signs, self.cache_bytes(n), context);
+            let own = SignedKernel::new(&table, &signs, self.cache_bytes(n), context);
+            let source: &dyn KernelSource = match kept {
+                Some(kept) => kept,
+                None => &own,
+            };
             for ((train, test), judged) in splits.iter().zip(&mut judged) {
                 let mut room = vec![0.0; n];
                 train.iter().for_each(|&row| room[row] = weights[row]);
@@ -220,8 +244,14 @@ impl ParetoSvc {
                 if !has(1.0) || !has(-1.0) {
                     continue;
                 }
-                let task = self.task(&source, &signs, &room, self.balanced(), context);
-                let slots = task.sweep_at(&SHARES, MOST_C, Some(self.cache_bytes(n)), context)?;
+                let task = self.task(source, &signs, &room, self.balanced(), context);
+                let mut rise = Rise::new(test.iter().map(|&row| weights[row]).sum());
+                let mut go_on = |slot: &Slot| {
+                    let bias = facts(&slot.alpha, &slot.gradient, &signs, &room, task.balanced).bias;
+                    let wrong = |row: usize| (signs[row] * slot.gradient[row] + bias > 0.0) != (signs[row] > 0.0);
+                    rise.go_on(test.iter().filter(|&&row| wrong(row)).map(|&row| weights[row]).sum())
+                };
+                let slots = task.sweep_at(&SHARES, MOST_C, &mut go_on, Some(self.cache_bytes(n)), context)?;
                 surveyed.iterations += slots.iter().map(|slot| slot.iterations).sum::<u64>();
                 surveyed.stop = slots.iter().fold(surveyed.stop, |worst, slot| worst.worst(slot.stop));
                 let told = |Slot { alpha, gradient, .. }: &Slot| {
@@ -242,6 +272,39 @@ impl ParetoSvc {
             surveyed.fronts.push(joint(&machines, Judged { x: &data.x, codes: &held, weights: &of_rows }, count));
         }
         Ok(surveyed)
+    }
+}
+
+/// Watches the held-out error along a sweep towards small sums, and says when it has risen for good.
+///
+/// Small sums are the dear ones, and beyond the valley of the error they decide nothing.
+struct Rise {
+    /// What the held-out rows weigh.
+    total: f64,
+    lowest: f64,
+    /// Points in a row whose error is clearly above the lowest.
+    above: usize,
+}
+
+impl Rise {
+    /// Standard errors above the lowest that count as clear.
+    const CLEAR: f64 = 2.0;
+    /// Points in a row after which it is for good.
+    const ENOUGH: usize = 2;
+
+    fn new(total: f64) -> Self {
+        Self { total, lowest: f64::INFINITY, above: 0 }
+    }
+
+    /// Whether to go on after a point that is wrong about rows of this weight.
+    fn go_on(&mut self, wrong: f64) -> bool {
+        let share = wrong / self.total.max(f64::MIN_POSITIVE);
+        self.lowest = self.lowest.min(share);
+        // One row at least: a lowest error of nothing has no spread of its own.
+        let spread = self.lowest.max(1.0 / self.total.max(1.0));
+        let clear = self.lowest + Self::CLEAR * (spread * (1.0 - spread).max(0.0) / self.total.max(1.0)).sqrt();
+        self.above = if share > clear { self.above + 1 } else { 0 };
+        self.above < Self::ENOUGH
     }
 }
 
@@ -297,4 +360,20 @@ fn estimates(fronts: &[Vec<FrontPoint>]) -> (Vec<FrontPoint>, Vec<f64>) {
     };
     let smoothed = (0..means.len()).map(smooth).collect();
     (first, smoothed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rise;
+
+    #[test]
+    fn a_sweep_ends_where_the_error_has_risen_for_good() {
+        let seen = |wrong: &[f64]| {
+            let mut rise = Rise::new(100.0);
+            wrong.iter().take_while(|&&wrong| rise.go_on(wrong)).count()
+        };
+        assert_eq!(seen(&[40.0, 20.0, 10.0, 12.0, 14.0, 11.0]), 6, "within the noise");
+        assert_eq!(seen(&[40.0, 10.0, 20.0, 12.0, 20.0, 21.0, 22.0]), 5, "one point is no valley, two in a row are");
+        assert_eq!(seen(&[0.0, 0.0, 1.0, 2.0, 1.0]), 5, "no error at all is no reason to stop at the first");
+    }
 }

@@ -19,6 +19,9 @@ const STREAM: u64 = 0x686f_6c64 << 32;
 ///
 /// Rows that are the same stay together where there are any, or weights: then a weight of 2 is having the row twice, and no row is judged
 /// by a machine that learnt its twin. Such hold-outs depend on what rows hold, not on their order.
+///
+/// Repeats are blocks of one order of the rows, a fifth after the other at 20 %: no row is judged twice before all have been, which makes
+/// means over repeats calmer than means over independent draws.
 pub(super) fn hold_out(data: &Dataset<'_>, fraction: f64, seed: u64, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
     let classes = data.expect_classes()?;
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
@@ -28,7 +31,8 @@ pub(super) fn hold_out(data: &Dataset<'_>, fraction: f64, seed: u64, repeat: usi
     if let Some(held) = hold_out_kinds(data, classes, fraction, seed, repeat)? {
         return Ok((0..classes.len()).filter(|&row| weighs(row)).partition(|&row| !held[row]));
     }
-    let mut random = Random::new(seed, STREAM + repeat as u64);
+    let (order, block) = block_of(fraction, repeat);
+    let mut random = Random::new(seed, STREAM + order);
     let mut held = vec![false; classes.len()];
     let mut seen = 0;
     for class in 0..classes.names().len() {
@@ -38,11 +42,18 @@ pub(super) fn hold_out(data: &Dataset<'_>, fraction: f64, seed: u64, repeat: usi
         }
         random.shuffle(&mut rows);
         let count = ((rows.len() as f64 * fraction).round() as usize).clamp(1, rows.len() - 1);
-        rows[..count].iter().for_each(|&row| held[row] = true);
+        // The last block of a class that does not divide evenly takes its missing rows from the first.
+        (block * count..(block + 1) * count).for_each(|place| held[rows[place % rows.len()]] = true);
         seen += 1;
     }
     two_seen(classes, seen)?;
     Ok((0..classes.len()).partition(|&row| !held[row]))
+}
+
+/// Which order of the rows a repeat belongs to, and which block of it.
+fn block_of(fraction: f64, repeat: usize) -> (u64, usize) {
+    let blocks = ((1.0 / fraction).round() as usize).max(1);
+    ((repeat / blocks) as u64, repeat % blocks)
 }
 
 /// Fails unless two classes could be held out.
@@ -61,7 +72,8 @@ fn two_seen(classes: &Categories, seen: usize) -> Result<()> {
 /// The same by kinds of rows, or `None` where all rows differ and weigh the same.
 fn hold_out_kinds(data: &Dataset<'_>, classes: &Categories, fraction: f64, seed: u64, repeat: usize) -> Result<Option<Vec<bool>>> {
     let weight = |row: usize| data.weights.as_ref().map_or(1.0, |weights| weights[row]);
-    let mix = seed ^ (STREAM + repeat as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let (order, block) = block_of(fraction, repeat);
+    let mix = seed ^ (STREAM + order).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut keys: Vec<(u32, u64, usize)> =
         (0..data.len()).filter(|&row| weight(row) > 0.0).map(|row| (classes.codes()[row], content_key(&data.x, row, mix), row)).collect();
     keys.sort_unstable();
@@ -84,13 +96,22 @@ fn hold_out_kinds(data: &Dataset<'_>, classes: &Categories, fraction: f64, seed:
         }
         let weights: Vec<f64> = kinds.iter().map(|kind| kind.iter().map(|key| weight(key.2)).sum()).collect();
         let goal = fraction * weights.iter().sum::<f64>();
+        // Where the block begins: after the kinds that weigh as much as the blocks before it.
+        let mut before = 0.0;
+        let first = weights.iter().position(|weight| {
+            let here = before + 0.5 * weight > block as f64 * goal;
+            before += weight;
+            here
+        });
+        let first = first.unwrap_or(0);
         let mut sum = 0.0;
-        for (place, (kind, weight)) in kinds.iter().zip(&weights).enumerate() {
-            if place + 1 == kinds.len() || (place > 0 && sum + 0.5 * weight > goal) {
+        for place in 0..kinds.len() - 1 {
+            let at = (first + place) % kinds.len();
+            if place > 0 && sum + 0.5 * weights[at] > goal {
                 break;
             }
-            sum += weight;
-            kind.iter().for_each(|key| held[key.2] = true);
+            sum += weights[at];
+            kinds[at].iter().for_each(|key| held[key.2] = true);
         }
         seen += 1;
     }

@@ -125,7 +125,7 @@ impl<'a> LinearTable<'a> {
     /// `X w`
     pub(super) fn forward(&self, w: &[f64]) -> Result<Vec<f64>> {
         let pieces = self.pieces();
-        let parts = parallel::map(self.context.threads, pieces.len(), |p| {
+        let parts = parallel::try_map(self.context.threads, pieces.len(), |p| {
             let mut all = vec![0.0; pieces[p].len()];
             let base = self.constant.map_or(0.0, |c| c * w[self.x().columns()]);
             let (center, plain) = (&self.center[..], &w[..self.x().columns()]);
@@ -146,7 +146,7 @@ impl<'a> LinearTable<'a> {
             all.iter_mut().for_each(|out| *out += base);
             Ok(all)
         });
-        Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        Ok(parts?.concat())
     }
 
     /// `X' v`; rows with `v = 0` are not read.

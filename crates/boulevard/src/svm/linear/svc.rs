@@ -137,7 +137,7 @@ impl LinearSvc {
         let codes = data.expect_classes()?.codes();
         let outputs: Vec<usize> = if count == 2 { vec![1] } else { (0..count).collect() };
         let inner = if outputs.len() > 1 { context.with_threads(1) } else { *context };
-        let solutions = parallel::map(context.threads, outputs.len(), |place| -> Result<Option<LinearSolution>> {
+        let solutions = parallel::try_map(context.threads, outputs.len(), |place| -> Result<Option<LinearSolution>> {
             let class = outputs[place];
             if !classes.codes.contains(&(class as u32)) {
                 return Ok(None);
@@ -148,7 +148,7 @@ impl LinearSvc {
             }
             solution.map(Some)
         });
-        let solutions: Vec<Option<LinearSolution>> = solutions.into_iter().collect::<Result<_>>()?;
+        let solutions: Vec<Option<LinearSolution>> = solutions?;
         let features = data.x.columns();
         let mut machine = LinearMachine { weights: Vec::new(), biases: Vec::new(), features };
         for solution in &solutions {

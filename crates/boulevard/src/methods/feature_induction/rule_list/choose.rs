@@ -72,7 +72,7 @@ pub(super) fn hold_out(
     let rounds = if let Amount::Exactly(count) = settings.n_induced { count } else { settings.max_induced };
     let jobs = parts.len() * outputs.len() * depths.len();
     let inner = if jobs > 1 { context.with_threads(1) } else { *context };
-    let results = parallel::map(context.threads, jobs, |job| {
+    let results = parallel::try_map(context.threads, jobs, |job| {
         let (part, rest) = (job / (outputs.len() * depths.len()), job % (outputs.len() * depths.len()));
         let class = outputs[rest / depths.len()];
         let plan = settings.plan(class as usize);
@@ -85,7 +85,7 @@ pub(super) fn hold_out(
         };
         trees(&parts[part], class, &plan, &inner)
     });
-    let trees: Vec<Trees> = results.into_iter().collect::<Result<_>>()?;
+    let trees: Vec<Trees> = results?;
     let mut stop = trees.iter().fold(StopReason::Converged, |stop, of| stop.worst(of.stop));
     if matches!(stop, StopReason::TimeLimit | StopReason::Interrupted) {
         return Ok((Held::Stopped, stop));

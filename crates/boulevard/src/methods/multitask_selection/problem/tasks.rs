@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::split::{self, Split};
 use crate::data::{Categories, Dataset, Matrix, Target};
 use crate::error::{Error, Result};
-use crate::observe::Context;
+use crate::observe::{Context, PIECE};
 
 /// Values beyond this make energies that double precision cannot tell apart.
 const LARGEST_VALUE: f64 = 1e30;
@@ -171,6 +171,20 @@ impl<'a> TaskSet<'a> {
 
     /// Fails with the first thing that cannot be learnt from.
     pub fn check(&self) -> Result<()> {
+        self.check_in(&Context::single())
+    }
+
+    /// [`TaskSet::check`] in pieces between which somebody may stop.
+    pub(in super::super) fn check_in(&self, context: &Context<'_>) -> Result<()> {
+        fn all<T>(values: &[T], context: &Context<'_>, fine: impl Fn(&T) -> bool) -> Result<bool> {
+            for piece in values.chunks(PIECE / 8) {
+                context.go_on("prepare")?;
+                if !piece.iter().all(&fine) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
         if self.targets.is_empty() {
             return Err(Error::data("there are no tasks to learn"));
         }
@@ -189,14 +203,17 @@ impl<'a> TaskSet<'a> {
             if columns == 0 {
                 return Err(Error::data("the data have no feature columns"));
             }
-            table.check_finite("X")?;
             // One quick pass; only a table that fails it is searched for the place.
             let fine = match table {
-                Matrix::F64(dense) => dense.values().iter().all(|value| value.abs() <= LARGEST_VALUE),
-                Matrix::F32(dense) => dense.values().iter().all(|value| f64::from(value.abs()) <= LARGEST_VALUE),
-                Matrix::Sparse(csr) => csr.values().iter().all(|value| value.abs() <= LARGEST_VALUE),
+                Matrix::F64(dense) => all(dense.values(), context, |value| value.abs() <= LARGEST_VALUE)?,
+                Matrix::F32(dense) => all(dense.values(), context, |value| f64::from(value.abs()) <= LARGEST_VALUE)?,
+                Matrix::Sparse(csr) => all(csr.values(), context, |value| value.abs() <= LARGEST_VALUE)?,
             };
-            for row in 0..if fine { 0 } else { table.rows() } {
+            if fine {
+                continue;
+            }
+            table.check_finite("X")?;
+            for row in 0..table.rows() {
                 let mut found = None;
                 table.for_each(row, |column, value| {
                     if value.abs() > LARGEST_VALUE {
@@ -302,12 +319,8 @@ impl<'a> TaskSet<'a> {
     /// The same tasks on some of the columns.
     pub fn columns(&self, chosen: &[usize]) -> Result<TaskSet<'static>> {
         let of = |table: &Matrix<'_>| {
-            let mut row = vec![0.0; table.columns()];
-            let mut values = Vec::with_capacity(table.rows() * chosen.len());
-            for i in 0..table.rows() {
-                table.copy_row(i, &mut row);
-                values.extend(chosen.iter().map(|&j| row[j]));
-            }
+            // Only what is chosen is touched: wide tables have many columns, and sets are small.
+            let values: Vec<f64> = (0..table.rows()).flat_map(|i| chosen.iter().map(move |&j| table.get(i, j))).collect();
             Matrix::dense(values, table.rows(), chosen.len())
         };
         let mut set = self.on_tables(self.tables.iter().map(of).collect::<Result<_>>()?);

@@ -28,7 +28,7 @@ pub(in super::super) struct Training<'a> {
 
 impl<'a> Training<'a> {
     pub fn new(learner: &MultiTaskSelection, tasks: &'a TaskSet<'a>, context: &Context<'_>) -> Result<Self> {
-        tasks.check()?;
+        tasks.check_in(context)?;
         check_memory(learner, tasks, context)?;
         let mut meter = context.meter("prepare");
         let values = 4 * tasks.tables.iter().map(|x| x.rows().saturating_mul(x.columns())).fold(0, usize::saturating_add);

@@ -24,6 +24,8 @@ use crate::simd::{Job, Real, Simd};
 const PASSES: usize = 2;
 /// Turns before the primal is looked at.
 const FIRST_TURNS: usize = 8;
+/// Multiplications of a pass that takes some twentieth of a second.
+const LONG_PASS: usize = 4 * PIECE;
 /// Variance of the proximal prior of a flat bias.
 const PROXIMAL: f64 = 1.0;
 
@@ -82,10 +84,16 @@ impl<'a> Ascent<'a> {
         tolerance: f64,
         turns: usize,
         mut watch: impl FnMut(f64) -> Option<StopReason>,
-    ) -> (Certificate, Option<StopReason>) {
+    ) -> (Option<Certificate>, Option<StopReason>) {
         let (mut last, mut fallen) = (f64::INFINITY, f64::INFINITY);
         for turn in 1.. {
             self.turn();
+            if self.problem.halted_after_pass() {
+                let stop = watch(fallen);
+                // A certificate takes two passes more: who interrupts a long one wants to leave.
+                let leave = stop == Some(StopReason::Interrupted) && self.problem.pass() > LONG_PASS;
+                return ((!leave).then(|| self.certify()), stop);
+            }
             // The primal is no guide at first: weights between two turns belong to old switches.
             if turn >= FIRST_TURNS {
                 let primal = self.primal();
@@ -99,7 +107,7 @@ impl<'a> Ascent<'a> {
                 _ => watch(fallen),
             };
             if settled || stop.is_some() {
-                return (certificate.unwrap_or_else(|| self.certify()), stop);
+                return (Some(certificate.unwrap_or_else(|| self.certify())), stop);
             }
         }
         unreachable!("the loop ends by its limit")
@@ -169,6 +177,10 @@ impl<'a> Ascent<'a> {
             sweep(problem, m, state, on, turn);
         });
         drop(states);
+        if problem.halted_after_pass() {
+            // The multipliers so far are sound with the switches they were found for.
+            return;
+        }
         let groups = problem.groups();
         let sizes = self.sizes();
         let old = self.on.clone();

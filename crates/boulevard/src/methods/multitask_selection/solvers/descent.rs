@@ -105,7 +105,13 @@ pub(super) fn descend(
         match step(problem, &state, &sums, accuracy) {
             Some(next) => state = next,
             None => {
-                let stop = reached.then_some(StopReason::Converged);
+                let stop = if reached {
+                    Some(StopReason::Converged)
+                } else if problem.halted_after_pass() {
+                    watch(relative)
+                } else {
+                    None
+                };
                 return Descent { certificate: best.expect("just set"), stop };
             }
         }
@@ -149,6 +155,9 @@ fn step(problem: &Problem<'_>, state: &State, sums: &[Element], accuracy: Option
     let rounding = 1e-13 * state.primal.abs();
     let mut part = 1.0;
     for _ in 0..HALVINGS {
+        if problem.halted_after_pass() {
+            return None;
+        }
         let next = State::new(problem, state.point.moved(problem, &state.curve, &direction, part));
         if next.primal <= state.primal + DECREASE * part * slope + rounding {
             return Some(next);

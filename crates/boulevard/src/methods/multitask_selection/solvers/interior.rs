@@ -119,6 +119,8 @@ impl<'a> Interior<'a> {
                 watch(relative)
             };
             if stop.is_some() || !self.step() {
+                // No step because somebody wants to stop is not the same as no step because there is none.
+                let stop = stop.or_else(|| if self.problem.halted_after_pass() { watch(relative) } else { None });
                 return (best.expect("just set"), stop);
             }
             done += 1;

@@ -163,8 +163,10 @@ impl Run<'_, '_> {
         let mut ascent = Ascent::new(problem, None);
         for (round, &progress) in settled.iter().enumerate() {
             let (certificate, stop) = ascent.run(progress, self.limits.tolerance, TURNS, watch(self.context, self.limits, &mut self.steps));
-            let reached = certificate.relative() <= self.limits.tolerance;
-            self.keep(certificate);
+            let reached = certificate.as_ref().is_some_and(|certificate| certificate.relative() <= self.limits.tolerance);
+            if let Some(certificate) = certificate {
+                self.keep(certificate);
+            }
             if reached || !matches!(stop, None | Some(StopReason::Converged)) {
                 return stop;
             }

@@ -37,6 +37,9 @@ const PATIENCE: usize = 8;
 /// Slots after which the gradient is computed anew: followed from slot to slot, its rounding adds up.
 const REFRESH: usize = 25;
 
+/// The tolerance from which a point is only judged: then the gap decides at once, and no exact finish follows.
+const COARSE: f64 = 1e-3;
+
 /// Samples from which a table counts as large: the second slot starts from a drained first one, not from a scaled one.
 pub(in super::super) const MANY: usize = 2000;
 
@@ -120,7 +123,14 @@ impl<'a> SlotTask<'a> {
         let mut aim = self.tolerance;
         // Whether Newton steps are any good here, and how often in a row they were not.
         let (mut faces, mut idle, mut failures) = (true, 0, 0);
+        let coarse = self.tolerance >= COARSE;
         loop {
+            if let Some(gradient) = &known
+                && coarse
+                && facts(&alpha, gradient, self.signs, self.room, self.balanced).gap <= self.tolerance
+            {
+                return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
+            }
             if let Some(gradient) = &mut known
                 && faces
             {
@@ -143,7 +153,7 @@ impl<'a> SlotTask<'a> {
                     return Ok(self.slot(alpha, known, iterations, reason));
                 }
                 options.tolerance = (aim * found.violation / found.gap).max(floor);
-                options.polish = true;
+                options.polish = !coarse;
                 if faces {
                     budget = budget.min(20 + 2 * self.violators(&alpha, gradient, found.lambda, found.bias, options.tolerance));
                 }
@@ -291,8 +301,16 @@ impl<'a> SlotTask<'a> {
 
     /// Solves slots at the given shares of the largest sum, which fall; by rising sum. It ends where `q` vanishes, or where it is stopped.
     ///
-    /// Beyond `most_c` it does not go on: there points differ in what no held-out row shows, and cost more than all others.
-    pub(in super::super) fn sweep_at(&self, shares: &[f64], most_c: f64, cache: Option<usize>, context: &Context<'_>) -> Result<Vec<Slot>> {
+    /// Beyond `most_c` it does not go on: there points differ in what no held-out row shows, and cost more than all others. Nor where
+    /// `go_on`, which sees every slot, has seen enough.
+    pub(in super::super) fn sweep_at(
+        &self,
+        shares: &[f64],
+        most_c: f64,
+        go_on: &mut dyn FnMut(&Slot) -> bool,
+        cache: Option<usize>,
+        context: &Context<'_>,
+    ) -> Result<Vec<Slot>> {
         let mut solver = self.solver(cache, context)?;
         let largest = self.largest();
         let mut slots: Vec<Slot> = Vec::with_capacity(shares.len());
@@ -321,7 +339,7 @@ impl<'a> SlotTask<'a> {
                 break;
             }
             let lambda = facts(&last.alpha, &last.gradient, self.signs, self.room, self.balanced).lambda;
-            if lambda > 0.0 && lambda * most_c < 1.0 {
+            if (lambda > 0.0 && lambda * most_c < 1.0) || !go_on(last) {
                 break;
             }
         }
