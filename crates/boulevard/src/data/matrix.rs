@@ -246,6 +246,14 @@ impl<'a> Matrix<'a> {
         }
     }
 
+    /// How many values of a row are stored.
+    pub(crate) fn stored(&self, row: usize) -> usize {
+        match self {
+            Self::F64(_) | Self::F32(_) => self.columns(),
+            Self::Sparse(csr) => csr.row(row).1.len(),
+        }
+    }
+
     /// One value; zero where a sparse row stores none.
     pub fn get(&self, row: usize, column: usize) -> f64 {
         match self {

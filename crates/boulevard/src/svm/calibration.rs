@@ -14,7 +14,7 @@ use super::sharpening::{CalibrationMethod, Sharpening};
 use crate::data::split::Split;
 use crate::data::{Categories, Dataset, Matrix};
 use crate::error::{Error, Result};
-use crate::observe::{Context, StopReason};
+use crate::observe::{Context, Meter, StopReason};
 
 /// Folds of the cross-validation behind a calibration.
 const FOLDS: usize = 5;
@@ -217,7 +217,7 @@ pub(crate) fn calibrate<L: Learner>(
 ) -> Result<Calibration> {
     let classes = data.expect_classes()?;
     // A class with a single sample cannot be left out and learnt: judge it by the model that saw it.
-    let folds = folds_by_content(data, classes, seed).unwrap_or_default();
+    let folds = folds_by_content(data, classes, seed, context)?.unwrap_or_default();
     let values = held_out_values(learner, data, &folds, outputs, raw, context)?;
     Calibration::fit(classes, data.weights.as_deref(), &values, outputs, method)
 }
@@ -268,10 +268,13 @@ pub(crate) fn held_out_values<L: Learner>(
 ///
 /// Tables of few distinct rows (crossed categories) are an exception: leaving out all rows of one kind would judge them by models that
 /// never saw their like, and the sigmoid may turn around. Their equal rows are spread over the folds.
-fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Option<Vec<Split>> {
+fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64, context: &Context<'_>) -> Result<Option<Vec<Split>>> {
+    let mut meter = context.meter("calibrate");
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
-    let mut keys: Vec<(u32, u64, usize)> =
-        (0..data.len()).filter(|&row| weighs(row)).map(|row| (classes.codes()[row], content_key(&data.x, row, seed), row)).collect();
+    let mut keys: Vec<(u32, u64, usize)> = (0..data.len())
+        .filter(|&row| weighs(row))
+        .map(|row| Ok((classes.codes()[row], content_key(&data.x, row, seed, &mut meter)?, row)))
+        .collect::<Result<_>>()?;
     keys.sort_unstable();
     let kinds = 1 + keys.windows(2).filter(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1)).count();
     let crowded = crowded(keys.len(), kinds);
@@ -285,11 +288,11 @@ fn folds_by_content(data: &Dataset<'_>, classes: &Categories, seed: u64) -> Opti
         fold_of[row] = Some(if crowded { place } else { next - 1 } % FOLDS);
     }
     if distinct.contains(&1) && !crowded {
-        return None;
+        return Ok(None);
     }
     let part = |fold: usize, inside: bool| (0..data.len()).filter(|&row| fold_of[row].is_some_and(|f| (f == fold) == inside)).collect();
     let folds = if crowded { FOLDS } else { FOLDS.min(next) };
-    Some((0..folds).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect())
+    Ok(Some((0..folds).map(|fold| Split { train: part(fold, false), test: part(fold, true) }).collect()))
 }
 
 /// Whether so many rows of so few kinds are spread over folds one by one.
@@ -297,8 +300,10 @@ pub(crate) fn crowded(rows: usize, kinds: usize) -> bool {
     rows > CROWD * kinds
 }
 
-/// A number that stands for a row's values, the same for dense and sparse rows.
-pub(crate) fn content_key(x: &Matrix<'_>, row: usize, seed: u64) -> u64 {
+/// A number that stands for a row's values, the same for dense and sparse rows. Tables have many rows: between them somebody may stop.
+pub(crate) fn content_key(x: &Matrix<'_>, row: usize, seed: u64, meter: &mut Meter<'_>) -> Result<u64> {
+    // Two rounds of mixing per value.
+    meter.spend(16 * x.stored(row))?;
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     let mut mix = |word: u64| {
         // The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
@@ -313,7 +318,7 @@ pub(crate) fn content_key(x: &Matrix<'_>, row: usize, seed: u64) -> u64 {
             mix(value.to_bits());
         }
     });
-    state
+    Ok(state)
 }
 
 /// One sigmoid per output from outputs of samples (or sets) with known classes.

@@ -13,7 +13,7 @@ use super::tuning::{Goal, Rule, Worth, choose};
 use crate::data::Matrix;
 use crate::data::split::Split;
 use crate::error::Result;
-use crate::observe::Context;
+use crate::observe::{Context, stopped};
 use crate::parallel;
 use crate::random::Random;
 
@@ -57,7 +57,8 @@ pub(super) fn fit_all(
     context: &Context<'_>,
 ) -> Result<Fits> {
     let schedule = settings.schedule(distances, &problems.weights)?;
-    let splits = if held_out { splits(settings, problems, x) } else { Vec::new() };
+    // Where time is over before rows could be held out, the fits below end at once as well.
+    let splits = if held_out { stopped(splits(settings, problems, x, context))?.unwrap_or_default() } else { Vec::new() };
     let active: Vec<usize> = (0..problems.signs.len()).filter(|&label| problems.constant[label].is_none()).collect();
     // Whole fits first: if time runs out, they are what a partial model needs.
     let parts = std::iter::once(None).filter(|_| whole).chain((0..splits.len()).map(Some));

@@ -8,6 +8,8 @@ use super::tuning::{Goal, Scores};
 use super::update::says_yes;
 use crate::data::split::{Split, multilabel_k_fold};
 use crate::data::{LabelMatrix, Matrix};
+use crate::error::Result;
+use crate::observe::Context;
 use crate::svm::content_key;
 
 /// What a round's decision value contributes to the score.
@@ -23,14 +25,15 @@ pub(super) fn contribution(voting: Voting, value: f64) -> f64 {
 ///
 /// They depend on what rows hold, not on their order or number: equal rows stay together, so that a weight of 2 means the same as having
 /// the row twice.
-pub(super) fn splits(settings: &BoostedSvc, problems: &Problems, x: &Matrix<'_>) -> Vec<Split> {
+pub(super) fn splits(settings: &BoostedSvc, problems: &Problems, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<Split>> {
+    let mut meter = context.meter("hold out");
     let (folds, take) = match settings.validation {
         Validation::Folds(folds) => (folds, folds),
         Validation::Share(share) => ((1.0 / share).round().max(2.0) as usize, 1),
     };
     let labels_of = |row: usize| problems.signs.iter().map(|signs| signs[row] > 0.0).collect::<Vec<bool>>();
     let mut keys: Vec<(u64, Vec<bool>, usize)> =
-        (0..x.rows()).map(|row| (content_key(x, row, settings.seed), labels_of(row), row)).collect();
+        (0..x.rows()).map(|row| Ok((content_key(x, row, settings.seed, &mut meter)?, labels_of(row), row))).collect::<Result<_>>()?;
     keys.sort_unstable();
     let (mut group_of, mut values, mut groups) = (vec![0; x.rows()], Vec::new(), 0);
     for (place, (key, labels, row)) in keys.iter().enumerate() {
@@ -43,15 +46,15 @@ pub(super) fn splits(settings: &BoostedSvc, problems: &Problems, x: &Matrix<'_>)
         group_of[*row] = groups - 1;
     }
     let names = (0..=problems.signs.len()).map(|label| label.to_string()).collect();
-    let Ok(labels) = LabelMatrix::new(values, names) else { return Vec::new() };
+    let Ok(labels) = LabelMatrix::new(values, names) else { return Ok(Vec::new()) };
     // Fewer different rows than folds: nothing can be held out.
-    let Ok(splits) = multilabel_k_fold(&labels, folds, settings.seed) else { return Vec::new() };
+    let Ok(splits) = multilabel_k_fold(&labels, folds, settings.seed) else { return Ok(Vec::new()) };
     let rows = |groups: &[usize]| {
         let mut inside = vec![false; labels.len()];
         groups.iter().for_each(|&group| inside[group] = true);
         (0..x.rows()).filter(|&row| inside[group_of[row]]).collect::<Vec<usize>>()
     };
-    splits.iter().take(take).map(|split| Split { train: rows(&split.train), test: rows(&split.test) }).collect()
+    Ok(splits.iter().take(take).map(|split| Split { train: rows(&split.train), test: rows(&split.test) }).collect())
 }
 
 /// Scores of held-out rows after every round.

@@ -249,8 +249,7 @@ fn group(x: &Matrix<'_>, codes: &[u32], seed: u64, context: &Context<'_>) -> Res
     let mut meter = context.meter("compare rows");
     let mut keys: Vec<(u32, u64, u32)> = Vec::with_capacity(codes.len());
     for (&code, row) in codes.iter().zip(0u32..) {
-        meter.spend(8 * x.columns())?;
-        keys.push((code, content_key(x, row as usize, seed), row));
+        keys.push((code, content_key(x, row as usize, seed, &mut meter)?, row));
     }
     keys.sort_unstable();
     Ok(keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(|group| Group { rows: group.iter().map(|key| key.2).collect() }).collect())

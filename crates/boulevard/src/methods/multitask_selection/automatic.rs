@@ -438,11 +438,10 @@ pub(super) fn folds(
         let of_table: Vec<usize> = (0..tasks.targets.len()).filter(|&m| tasks.targets[m].table == t).collect();
         let mut keys: Vec<(Vec<bool>, u64, u64, usize)> = (0..table.rows())
             .map(|row| {
-                meter.spend(8 * table.columns())?;
                 let pattern = of_table.iter().filter(|_| classify).map(|&m| tasks.targets[m].y[row] > 0.0).collect();
                 let number =
                     of_table.iter().filter(|_| !classify).fold(0u64, |key, &m| key.rotate_left(7) ^ tasks.targets[m].y[row].to_bits());
-                Ok((pattern, content_key(table, row, seed), number, row))
+                Ok((pattern, content_key(table, row, seed, &mut meter)?, number, row))
             })
             .collect::<Result<_>>()?;
         keys.sort_unstable();

@@ -109,14 +109,15 @@ impl ParetoSvc {
     /// Judges all `kernels`, which differ in gamma only. Of large tables it sees a part: widths need no more to be told apart.
     pub(super) fn survey_in(&self, data: &Dataset<'_>, kernels: &[Kernel], context: &Context<'_>) -> Result<Survey> {
         let splits = |data: &Dataset<'_>| -> Result<Vec<(Vec<usize>, Vec<usize>)>> {
-            (0..self.holdout_repeats).map(|repeat| judge::hold_out(data, self.holdout, self.seed, repeat)).collect()
+            (0..self.holdout_repeats).map(|repeat| judge::hold_out(data, self.holdout, self.seed, repeat, context)).collect()
         };
         if data.len() <= MANY {
             return self.survey(data, kernels, &splits(data)?, context);
         }
         let codes = data.expect_classes()?.codes();
+        let mut meter = context.meter("hold out");
         let mut order: Vec<(u32, u64, usize)> =
-            (0..data.len()).map(|row| (codes[row], content_key(&data.x, row, self.seed), row)).collect();
+            (0..data.len()).map(|row| Ok((codes[row], content_key(&data.x, row, self.seed, &mut meter)?, row))).collect::<Result<_>>()?;
         order.sort_unstable();
         let mut rows: Vec<usize> = Vec::new();
         for of_class in order.chunk_by(|a, b| a.0 == b.0) {

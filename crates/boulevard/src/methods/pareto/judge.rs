@@ -22,13 +22,19 @@ const STREAM: u64 = 0x686f_6c64 << 32;
 ///
 /// Repeats are blocks of one order of the rows, a fifth after the other at 20 %: no row is judged twice before all have been, which makes
 /// means over repeats calmer than means over independent draws.
-pub(super) fn hold_out(data: &Dataset<'_>, fraction: f64, seed: u64, repeat: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+pub(super) fn hold_out(
+    data: &Dataset<'_>,
+    fraction: f64,
+    seed: u64,
+    repeat: usize,
+    context: &Context<'_>,
+) -> Result<(Vec<usize>, Vec<usize>)> {
     let classes = data.expect_classes()?;
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
     if fraction == 0.0 {
         return Ok(((0..classes.len()).filter(|&row| weighs(row)).collect(), Vec::new()));
     }
-    if let Some(held) = hold_out_kinds(data, classes, fraction, seed, repeat)? {
+    if let Some(held) = hold_out_kinds(data, classes, fraction, seed, repeat, context)? {
         return Ok((0..classes.len()).filter(|&row| weighs(row)).partition(|&row| !held[row]));
     }
     let (order, block) = block_of(fraction, repeat);
@@ -70,12 +76,22 @@ fn two_seen(classes: &Categories, seen: usize) -> Result<()> {
 }
 
 /// The same by kinds of rows, or `None` where all rows differ and weigh the same.
-fn hold_out_kinds(data: &Dataset<'_>, classes: &Categories, fraction: f64, seed: u64, repeat: usize) -> Result<Option<Vec<bool>>> {
+fn hold_out_kinds(
+    data: &Dataset<'_>,
+    classes: &Categories,
+    fraction: f64,
+    seed: u64,
+    repeat: usize,
+    context: &Context<'_>,
+) -> Result<Option<Vec<bool>>> {
     let weight = |row: usize| data.weights.as_ref().map_or(1.0, |weights| weights[row]);
     let (order, block) = block_of(fraction, repeat);
     let mix = seed ^ (STREAM + order).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut keys: Vec<(u32, u64, usize)> =
-        (0..data.len()).filter(|&row| weight(row) > 0.0).map(|row| (classes.codes()[row], content_key(&data.x, row, mix), row)).collect();
+    let mut meter = context.meter("hold out");
+    let mut keys: Vec<(u32, u64, usize)> = (0..data.len())
+        .filter(|&row| weight(row) > 0.0)
+        .map(|row| Ok((classes.codes()[row], content_key(&data.x, row, mix, &mut meter)?, row)))
+        .collect::<Result<_>>()?;
     keys.sort_unstable();
     let same = |a: &(u32, u64, usize), b: &(u32, u64, usize)| (a.0, a.1) == (b.0, b.1);
     if data.weights.is_none() && !keys.windows(2).any(|pair| same(&pair[0], &pair[1])) {

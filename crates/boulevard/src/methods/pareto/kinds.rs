@@ -10,6 +10,7 @@ use super::learner::{Mode, ParetoSvc};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;
+use crate::observe::Context;
 use crate::svm::content_key;
 
 /// Seed of the keys that rows are ordered by: the order is the same for every seed of the learner.
@@ -19,15 +20,18 @@ impl ParetoSvc {
     /// The rows that weigh something, each kind once, and the place of its first in `data`; `data` itself where all rows differ and weigh
     /// the same, for a given matrix (whose columns are rows too), for evolutions, and where no two classes have two kinds of rows, which
     /// no hold-out could divide.
-    pub(super) fn kinds<'a>(&self, data: &'a Dataset<'a>) -> Result<(Cow<'a, Dataset<'a>>, Option<Vec<usize>>)> {
+    pub(super) fn kinds<'a>(&self, data: &'a Dataset<'a>, context: &Context<'_>) -> Result<(Cow<'a, Dataset<'a>>, Option<Vec<usize>>)> {
         let plain = Ok((Cow::Borrowed(data), None));
         if self.kernel == Kernel::Precomputed || self.mode == Mode::Evolve {
             return plain;
         }
         let codes = data.expect_classes()?.codes();
         let weight = |row: usize| data.weights.as_ref().map_or(1.0, |weights| weights[row]);
-        let mut keys: Vec<(u32, u64, usize)> =
-            (0..data.len()).filter(|&row| weight(row) > 0.0).map(|row| (codes[row], content_key(&data.x, row, ORDER), row)).collect();
+        let mut meter = context.meter("compare rows");
+        let mut keys: Vec<(u32, u64, usize)> = (0..data.len())
+            .filter(|&row| weight(row) > 0.0)
+            .map(|row| Ok((codes[row], content_key(&data.x, row, ORDER, &mut meter)?, row)))
+            .collect::<Result<_>>()?;
         keys.sort_unstable();
         let same = |a: &(u32, u64, usize), b: &(u32, u64, usize)| (a.0, a.1) == (b.0, b.1);
         let repeated = keys.windows(2).any(|pair| same(&pair[0], &pair[1]));

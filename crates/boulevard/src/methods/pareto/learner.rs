@@ -405,7 +405,7 @@ impl ParetoSvc {
     fn measure(&self, data: &Dataset<'_>, kernel: &Kernel, repeat: usize, range: SumRange, context: &Context<'_>) -> Result<Measured> {
         let classes = data.expect_classes()?;
         let count = classes.names().len();
-        let (train, test) = judge::hold_out(data, self.holdout, self.seed, repeat)?;
+        let (train, test) = judge::hold_out(data, self.holdout, self.seed, repeat, context)?;
         let weights = data.weights_or_ones();
         let x = kernel.rows_of(&data.x, &train);
         let codes: Vec<u32> = train.iter().map(|&row| classes.codes()[row]).collect();
@@ -559,7 +559,7 @@ impl Learner for ParetoSvc {
         let start = Instant::now();
         self.validate()?;
         self.check_data(data)?;
-        let (kinds, places) = self.kinds(data)?;
+        let (kinds, places) = self.kinds(data, context)?;
         // The solver's rows, the factor of the free samples and the table's copies are in memory at the same time.
         let mut model = context.in_share(0.6, |context| self.fit_checked(&kinds, start, context))?;
         if let Some(places) = places {

@@ -289,7 +289,7 @@ impl Model for ParetoModel {
     /// of an evolved point rest on exact points at the same sum.
     fn calibrate_in(&mut self, data: &Dataset<'_>, context: &Context<'_>) -> Result<()> {
         let learner = AtPosition { parameters: &self.parameters, kernel: &self.kernel, position: self.position() };
-        let (kinds, places) = self.parameters.kinds(data)?;
+        let (kinds, places) = self.parameters.kinds(data, context)?;
         // Few kinds of rows: equal ones are spread over the folds, see there.
         let data = if places.is_some_and(|places| crowded(data.len(), places.len())) { data } else { &*kinds };
         self.classifier.calibration =

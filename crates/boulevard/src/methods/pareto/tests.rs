@@ -571,20 +571,20 @@ fn repeated_hold_outs_judge_every_row_once() {
     let counts = data.expect_classes().unwrap().counts();
     let mut held = vec![0; data.len()];
     for repeat in 0..5 {
-        let (train, test) = judge::hold_out(&data, 0.2, 3, repeat).unwrap();
+        let (train, test) = judge::hold_out(&data, 0.2, 3, repeat, &Context::single()).unwrap();
         assert_eq!(train.len() + test.len(), data.len());
         test.iter().for_each(|&row| held[row] += 1);
     }
     // A class whose size five does not divide gives one block a row or two that another has had.
     let uneven: usize = counts.iter().map(|count| 4.min(count % 5 * 4)).sum();
     assert!(held.iter().filter(|&&times| times != 1).count() <= uneven, "{held:?}");
-    let again = judge::hold_out(&data, 0.2, 3, 5).unwrap();
-    assert_ne!(again, judge::hold_out(&data, 0.2, 3, 0).unwrap(), "after all blocks the order is another one");
+    let again = judge::hold_out(&data, 0.2, 3, 5, &Context::single()).unwrap();
+    assert_ne!(again, judge::hold_out(&data, 0.2, 3, 0, &Context::single()).unwrap(), "after all blocks the order is another one");
     // The same by kinds of rows, where there are weights.
     let weighted = data.clone().with_weights(vec![1.0; 100]);
     let mut held = vec![0; 100];
     for repeat in 0..5 {
-        judge::hold_out(&weighted, 0.2, 3, repeat).unwrap().1.iter().for_each(|&row| held[row] += 1);
+        judge::hold_out(&weighted, 0.2, 3, repeat, &Context::single()).unwrap().1.iter().for_each(|&row| held[row] += 1);
     }
     // Every block ends within half a row of its goal.
     assert!(held.iter().filter(|&&times| times != 1).count() <= 10, "{held:?}");
