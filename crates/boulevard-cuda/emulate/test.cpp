@@ -212,12 +212,22 @@ static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
             if (r < count) wanted = value(f, PRODUCT, &table.x[row_ids[r] * d], &table.x[row_ids[c] * d], d) + (r == c ? 0.25 : 0.0);
             check(fabs(matrix[(size_t)r * padded + c] - wanted) < 1e-13 * (1 + fabs(wanted)), "exact matrix", matrix[r * padded + c], wanted);
         }
+    // Rows beside the columns, the last of which are padding.
+    Aligned<double> beside((size_t)count * tiles * 64, NAN);
+    launch(tiles, padded / 64, 128, 3 * sizeof(ValueTile::Stage), [&] {
+        (exponent ? store_beside_exponential : store_beside_other)(rows, row_norms, count, columns, norms, m, width, f, beside, tiles * 64);
+    });
+    for (u32 r = 0; r < count; r += 2)
+        for (u32 c = 0; c < tiles * 64; c++) {
+            double wanted = c < m ? value(f, PRODUCT, &table.x[row_ids[r] * d], &table.x[ids[c] * d], d) : 0.0, found = beside[(size_t)r * tiles * 64 + c];
+            check(fabs(found - wanted) < 1e-13 * (1 + fabs(wanted)), "rows beside", found, wanted);
+        }
 }
 
 // The factor of a matrix, rows below it included, as the library makes it: of all rows, or only of those from `first` on.
-static void factor_rows(double *matrix, u32 stride, u32 first, u32 last, u32 panel, double *inverses, u32 *failed) {
-    for (u32 start = 0; start < stride; start += panel) {
-        u32 end = std::min(start + panel, stride);
+static void factor_rows(double *matrix, u32 stride, u32 first, u32 last, u32 panel, double *inverses, u32 *failed, u32 from = 0, u32 to = 0) {
+    for (u32 start = from; start < (to ? to : stride); start += panel) {
+        u32 end = std::min(start + panel, to ? to : stride);
         for (u32 at = start; at < end; at += 64) {
             u32 top = first ? first : at;
             if (at > start)
@@ -295,6 +305,70 @@ static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad, u32 h
         back_rows(matrix, stride, inverses, sides, y, x);
         residuals([&](u32 i) { return i % held == 1 % held && i / held < count; }, "solution with some held");
         before = count;
+    }
+}
+
+// A system that differs from the factored one: some variables are held, others joined.
+static void bordered(u32 size, u32 joined, u32 held, u32 sides, u32 panel) {
+    u32 all = size + joined, stride = blocks(size + sides, 128) * 128, spare = 512, added = joined + held;
+    Aligned<double> matrix((size_t)(stride + spare) * stride, NAN), inverses((size_t)stride * 64, NAN), y((size_t)sides * stride, NAN), x((size_t)sides * stride, NAN);
+    Aligned<u32> failed(1, 0), numbers(std::max(held, 1u));
+    std::vector<double> points(all * 2), right((size_t)sides * all);
+    for (double &v : points) v = normal();
+    for (double &v : right) v = normal();
+    auto value = [&](u32 i, u32 j) {
+        double a = points[2 * i] - points[2 * j], b = points[2 * i + 1] - points[2 * j + 1];
+        return exp(-4 * (a * a + b * b)) + (i == j ? 0.01 : 0.0);
+    };
+    for (u32 i = 0; i < stride; i++)
+        for (u32 j = 0; j <= i; j++) matrix[(size_t)i * stride + j] = i < size ? value(i, j) : (i == j ? 1e30 : 0.0);
+    factor_rows(matrix, stride, 0, stride, panel, inverses, failed);
+    for (u32 k = 0; k < held; k++) numbers[k] = 1 + k * (size / (held + 1));
+    auto is_held = [&](u32 i) { return std::find(numbers.at, numbers.at + held, i) != numbers.at + held; };
+    // Rows that joined first, then those held.
+    for (u32 k = 0; k < joined; k++)
+        for (u32 c = 0; c < stride; c++) matrix[(size_t)(stride + k) * stride + c] = c < size ? value(size + k, c) : 0.0;
+    if (held) launch(blocks((u64)held * stride, 256), 1, 256, 0, [&] { unit_rows(matrix, stride, stride + joined, numbers, held); });
+    for (u32 side = 0; side < sides; side++)
+        for (u32 c = 0; c < stride; c++)
+            matrix[(size_t)(stride + added + side) * stride + c] = c < size && !is_held(c) ? right[(size_t)side * all + c] : 0.0;
+    factor_rows(matrix, stride, stride, stride + added + sides, panel, inverses, failed);
+    u32 gram_stride = blocks(added + sides, 128) * 128, first_held = blocks(joined, 128) * 128, end = first_held + held;
+    u32 small = blocks(end + sides, 128) * 128, kernel_stride = std::max(1u, joined);
+    Aligned<double> gram((size_t)gram_stride * gram_stride, NAN), system((size_t)small * small, NAN), small_inverses((size_t)small * 64, NAN);
+    Aligned<double> kernel((size_t)kernel_stride * kernel_stride), side_values((size_t)sides * kernel_stride), rhs((size_t)sides * small), solved((size_t)sides * small);
+    Aligned<double> multipliers((size_t)sides * added, 0.0);
+    Aligned<u32> order(end);
+    launch(gram_stride / 64, gram_stride / 64, 128, 3 * sizeof(ValueTile::Stage), [&] { gram_rows(matrix, stride, stride, added, sides, 1e30, gram, gram_stride); });
+    // In another order than they were added in.
+    for (u32 k = 0; k < joined; k++) order[k] = joined - 1 - k;
+    for (u32 k = 0; k < held; k++) order[first_held + k] = joined + k;
+    for (u32 i = 0; i < joined; i++) {
+        for (u32 j = 0; j <= i; j++) kernel[(size_t)i * kernel_stride + j] = value(size + order[i], size + order[j]);
+        for (u32 side = 0; side < sides; side++) side_values[(size_t)side * joined + i] = right[(size_t)side * all + size + order[i]];
+    }
+    launch(blocks(small, 256), small, 256, 0,
+           [&] { border(gram, gram_stride, added, order, joined, first_held, held, sides, kernel, kernel_stride, side_values, 1e30, system, small); });
+    if (first_held) factor_rows(system, small, 0, small, panel, small_inverses, failed, 0, first_held);
+    if (held) launch(blocks(held, 256), held, 256, 0, [&] { negate(system, small, first_held, first_held, held); });
+    factor_rows(system, small, 0, small, panel, small_inverses, failed, first_held, small);
+    check(failed[0] == 0, "pivots of a small system", failed[0], 0);
+    if (held) launch(blocks(held, 256), sides, 256, 0, [&] { negate(system, small, end, first_held, held); });
+    launch(blocks(small, 256), 1, 256, 0, [&] { take_sides(system, small, end, sides, rhs); });
+    back_rows(system, small, small_inverses, sides, rhs, solved);
+    for (u32 side = 0; side < sides; side++)
+        for (u32 k = 0; k < end; k++)
+            if (k < joined || k >= first_held) multipliers[(size_t)side * added + order[k]] = solved[(size_t)side * small + k];
+    launch(blocks(stride, 256), 1, 256, 0, [&] { combine_rows(matrix, stride, size, stride, added, sides, multipliers, added, y); });
+    back_rows(matrix, stride, inverses, sides, y, x);
+    for (u32 side = 0; side < sides; side++) {
+        auto at = [&](u32 i) { return i < size ? x[(size_t)side * stride + i] : multipliers[(size_t)side * added + i - size]; };
+        for (u32 i = 0; i < all; i++) {
+            double sum = 0, most = 1;
+            for (u32 j = 0; j < all; j++) sum += value(i, j) * at(j), most = fmax(most, fabs(at(j)));
+            if (i < size && is_held(i)) check(fabs(at(i)) < 1e-10 * most, "held beside", at(i), 0);
+            else check(fabs(sum - right[(size_t)side * all + i]) < 1e-10 * most, "solution beside a factor", sum, right[(size_t)side * all + i]);
+        }
     }
 }
 
@@ -568,6 +642,9 @@ int main() {
     factor(127, 1, 512, 0.01, false, 0);
     factor(60, 3, 512, 1e-8, false, 3);
     factor(200, 2, 256, 0.01, true, 0);
+    bordered(300, 40, 30, 2, 128);
+    bordered(150, 140, 0, 1, 512);
+    bordered(150, 0, 20, 2, 512);
     local_problem(200, false, 0.0, 1.0);
     local_problem(200, true, 0.0, 1.0);
     local_problem(200, false, 0.1, 5.0);

@@ -176,7 +176,31 @@ __device__ void store_exact(const double *rows, const double *norms, u32 size, u
             }
 }
 
-#define EXACT_KERNELS(WEIGH, STORE, EXPONENT)                                                                                              \
+// matrix[row][column] for rows beside the columns of a matrix; zero past `column_count`. Rows past `row_count` are left as they are.
+template <bool EXPONENT>
+__device__ void store_beside(const double *rows, const double *norms, u32 row_count, const double *columns, const double *column_norms,
+                             u32 column_count, u32 width, Formula formula, double *matrix, u32 stride, u8 *memory) {
+    enum { MT = 4, NT = 4 };
+    u32 first_row = blockIdx.y * ValueTile::ROWS, first_column = blockIdx.x * ValueTile::COLUMNS;
+    double acc[MT][NT][2];
+    clear(acc);
+    ValueTile::multiply(acc, rows + (u64)first_row * width, width, columns + (u64)first_column * width, width, width,
+                        (ValueTile::Stage *)memory);
+    u32 row = first_row + ValueTile::row_of_lane(), column = first_column + ValueTile::column_of_lane();
+#pragma unroll
+    for (int i = 0; i < MT; i++)
+#pragma unroll
+        for (int j = 0; j < NT; j++)
+#pragma unroll
+            for (int s = 0; s < 2; s++) {
+                u32 r = row + 8 * i, c = column + 8 * j + s;
+                if (r >= row_count) continue;
+                double t = formula.factor * acc[i][j][s] + (formula.shift + formula.norm_factor * (norms[r] + column_norms[c]));
+                matrix[(u64)r * stride + c] = c < column_count ? exact_value<EXPONENT>(formula, t) : 0.0;
+            }
+}
+
+#define EXACT_KERNELS(WEIGH, STORE, BESIDE, EXPONENT)                                                                                      \
     extern "C" __global__ void __launch_bounds__(128, 3)                                                                                   \
         WEIGH(const double *rows, const double *row_norms, u32 row_count, const double *columns, const double *column_norms,               \
               const double *weights, u32 column_tiles, u32 width, Formula formula, double *sums) {                                         \
@@ -188,7 +212,13 @@ __device__ void store_exact(const double *rows, const double *norms, u32 size, u
               u32 stride) {                                                                                                                \
         SHARED_BYTES(memory);                                                                                                              \
         store_exact<EXPONENT>(rows, norms, size, width, formula, ridge, outside, matrix, stride, memory);                                  \
+    }                                                                                                                                      \
+    extern "C" __global__ void __launch_bounds__(128, 3)                                                                                   \
+        BESIDE(const double *rows, const double *norms, u32 row_count, const double *columns, const double *column_norms,                  \
+               u32 column_count, u32 width, Formula formula, double *matrix, u32 stride) {                                                 \
+        SHARED_BYTES(memory);                                                                                                              \
+        store_beside<EXPONENT>(rows, norms, row_count, columns, column_norms, column_count, width, formula, matrix, stride, memory);       \
     }
-EXACT_KERNELS(weigh_exact_exponential, store_exact_exponential, true)
-EXACT_KERNELS(weigh_exact_other, store_exact_other, false)
+EXACT_KERNELS(weigh_exact_exponential, store_exact_exponential, store_beside_exponential, true)
+EXACT_KERNELS(weigh_exact_other, store_exact_other, store_beside_other, false)
 #endif

@@ -10,12 +10,14 @@
 // Right sides are rows below the matrix: what is done to them on the way is the solution of L y = r. The second half, L' x = y, is
 // back_block, from the last block to the first.
 //
-// Rows may also be added below a finished factor. That is how a system is solved again with some variables held where they are, without a
-// new factor: with unit rows E' for these, T = E' L'^-1, and y of the right sides,
+// Rows may also be added below a finished factor. That is how another system is solved that differs in some variables, without a new factor:
+// rows J of the kernel matrix for variables that joined, unit rows E for those that are held where they are. With T = [J; E] L'^-1, y of the
+// right sides r, and the joined variables' own matrix K and right sides s,
 //
-//     x = L'^-1 (y - T' m),    (T T') m = T y
+//     x = L'^-1 (y - T' m),    ([K 0; 0 0] - T T') m = [s; 0] - T y
 //
-// so that only the small matrix T T' is factored.
+// so that only a small matrix is factored. It is positive definite in the joined variables, and negative definite in what is left of the held
+// ones after that: `negate` turns the sign in between. m of the joined ones is their solution.
 
 #if defined(TENSOR_CORES)
 enum { FACTOR = 64, FACTOR_STRIDE = 65, FACTOR_THREADS = 256 };
@@ -203,6 +205,31 @@ extern "C" __global__ void __launch_bounds__(128, 3)
                 bool real = c < size && r < size + sides;
                 out[(u64)r * out_stride + c] = real ? acc[i][j][s] : (r == c ? outside : 0.0);
             }
+}
+
+// The small system. `order` has the number among the added rows for each of its rows: the joined ones first, then padding up to `first_held`,
+// then those held. `gram` are products of the added rows and, below, of the right sides; lower triangles, as everywhere.
+extern "C" __global__ void border(const double *gram, u32 gram_stride, u32 added, const u32 *order, u32 joined, u32 first_held, u32 held,
+                                  u32 sides, const double *kernel, u32 kernel_stride, const double *side_values, double outside, double *out,
+                                  u32 stride) {
+    u32 c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y, end = first_held + held;
+    if (c > r || c >= stride) return;
+    bool column_joined = c < joined, column_held = c >= first_held && c < end;
+    bool row_joined = r < joined, row_held = r >= first_held && r < end, row_side = r >= end && r < end + sides;
+    double value = r == c ? outside : 0.0;
+    if ((column_joined || column_held) && (row_joined || row_held || row_side)) {
+        u32 a = row_side ? added + (r - end) : order[r], b = order[c];
+        value = -gram[(u64)(a > b ? a : b) * gram_stride + (a > b ? b : a)];
+        if (column_joined && row_joined) value += kernel[(u64)r * kernel_stride + c];
+        if (column_joined && row_side) value += side_values[(u64)(r - end) * joined + c];
+    }
+    out[(u64)r * stride + c] = value;
+}
+
+// Turns the sign of a part of a matrix.
+extern "C" __global__ void negate(double *matrix, u32 stride, u32 first_row, u32 first_column, u32 columns) {
+    u32 c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c < columns) matrix[(u64)(first_row + blockIdx.y) * stride + first_column + c] *= -1.0;
 }
 
 // y[side] = the row of a right side less the sum of multipliers[side][k] times the row k from `first` on; zero past the matrix.

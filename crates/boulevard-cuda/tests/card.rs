@@ -85,7 +85,7 @@ fn tensor(card: &Arc<Card>, n: usize, d: usize, width: usize, m: usize, kernel: 
     let launch = launch.buffer(&all.high).buffer(&all.low).buffer(&all.norms32).buffer(&weights_there);
     launch.buffer(&high).buffer(&low).buffer(&norms).buffer(&weights32).run()?;
     // As the library cuts columns for blocks that have a processor for themselves.
-    let splits = if wide && n > 10_000 { 3 } else { 1 };
+    let splits = if wide && n > 10_000 { 16 } else { 1 };
     let mut sums = card.allocate::<f64>(splits * n)?;
     sums.fill(0xff)?;
     let formula = Formula { factor: rbf(gamma).factor / (SCALE * SCALE), ..rbf(gamma) };

@@ -87,6 +87,12 @@ impl<'a> Dataset<'a> {
         self.x.check_finite("X")
     }
 
+    /// [`Dataset::validate`] by several threads where the table is large.
+    pub fn validate_by(&self, threads: usize) -> Result<()> {
+        self.validate_with_holes()?;
+        self.x.check_finite_by("X", threads)
+    }
+
     /// The same for a learner that fills missing values in: what the table holds is looked at when they are.
     pub fn validate_with_holes(&self) -> Result<()> {
         let rows = self.len();

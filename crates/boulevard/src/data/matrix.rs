@@ -1,9 +1,12 @@
 //! Sample tables: dense `f32` or `f64`, or sparse rows. Each may own its values or borrow them from the caller.
 
 use std::borrow::Cow;
+use std::ops::{Add, Mul};
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::observe::Context;
+use crate::parallel;
 
 /// A dense table in row-major order.
 #[derive(Clone, Debug, PartialEq)]
@@ -317,6 +320,30 @@ impl<'a> Matrix<'a> {
         })
     }
 
+    /// [`Matrix::select`] by several threads where that is a lot: fresh memory takes its time.
+    pub fn select_by(&self, rows: &[usize], threads: usize) -> Matrix<'static> {
+        /// Values that are worth a thread.
+        const PIECE: usize = 1 << 18;
+        fn gather<T: Copy + Default + Send + Sync>(dense: &Dense<'_, T>, rows: &[usize], threads: usize) -> Dense<'static, T> {
+            let columns = dense.columns;
+            let mut values = vec![T::default(); rows.len() * columns];
+            let each = (PIECE / columns.max(1)).max(1);
+            let pieces: Vec<Mutex<&mut [T]>> = values.chunks_mut(each * columns.max(1)).map(Mutex::new).collect();
+            parallel::map(threads, pieces.len(), |piece| {
+                let mut to = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+                let rows = rows[piece * each..].iter();
+                to.chunks_exact_mut(columns.max(1)).zip(rows).for_each(|(to, &row)| to.copy_from_slice(dense.row(row)));
+            });
+            drop(pieces);
+            Dense { values: Cow::Owned(values), rows: rows.len(), columns }
+        }
+        match self {
+            Self::F64(dense) => Matrix::F64(gather(dense, rows, threads)),
+            Self::F32(dense) => Matrix::F32(gather(dense, rows, threads)),
+            Self::Sparse(_) => self.select(rows),
+        }
+    }
+
     /// Bytes of its values and, where it is sparse, of their places.
     pub fn bytes(&self) -> usize {
         match self {
@@ -393,6 +420,22 @@ impl<'a> Matrix<'a> {
         Matrix::Sparse(Csr { offsets: offsets.into(), indices: indices.into(), values: values.into(), columns: self.columns() })
     }
 
+    /// [`Matrix::check_finite`] by several threads where the table is large.
+    pub fn check_finite_by(&self, what: &'static str, threads: usize) -> Result<()> {
+        /// Values that are worth a thread.
+        const PIECE: usize = 1 << 20;
+        fn clean<T: Copy + Default + PartialEq + Add<Output = T> + Mul<Output = T> + Sync>(values: &[T], threads: usize) -> bool {
+            let piece = |at: usize| all_finite(&values[at * PIECE..((at + 1) * PIECE).min(values.len())]);
+            parallel::map(threads, values.len().div_ceil(PIECE), piece).into_iter().all(|clean| clean)
+        }
+        let clean = match self {
+            Self::F64(dense) => clean(&dense.values, threads),
+            Self::F32(dense) => clean(&dense.values, threads),
+            Self::Sparse(csr) => clean(&csr.values, threads),
+        };
+        if clean { Ok(()) } else { self.check_finite(what) }
+    }
+
     /// Fails with the first NaN or infinity, naming its row and column.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
         let clean = match self {
@@ -419,7 +462,7 @@ impl<'a> Matrix<'a> {
 }
 
 /// Whether all values are finite: a sum of `0 * v` is zero exactly then. Sixteen sums, which do not wait for each other.
-pub(crate) fn all_finite<T: Copy + Default + PartialEq + std::ops::Add<Output = T> + std::ops::Mul<Output = T>>(values: &[T]) -> bool {
+pub(crate) fn all_finite<T: Copy + Default + PartialEq + Add<Output = T> + Mul<Output = T>>(values: &[T]) -> bool {
     let zero = T::default();
     let (chunks, rest) = values.as_chunks::<16>();
     let mut sums = [zero; 16];

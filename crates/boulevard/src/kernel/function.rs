@@ -336,6 +336,14 @@ impl Kernel {
         }
     }
 
+    /// [`Kernel::vectors`] by several threads.
+    pub(crate) fn vectors_by(&self, x: &Matrix<'_>, support: &[usize], threads: usize) -> Matrix<'static> {
+        match self {
+            Self::Precomputed => self.vectors(x, support),
+            _ => x.select_by(support, threads),
+        }
+    }
+
     /// The value for two samples given as full rows. The slow, plain form that the fast paths are tested against.
     ///
     /// Fails for [`Kernel::Precomputed`] and [`Kernel::Custom`], which have no formula, and for a gamma rule that was not resolved.

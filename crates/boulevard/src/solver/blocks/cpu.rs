@@ -59,9 +59,6 @@ pub(crate) struct CpuBlocks<'a, T: Real> {
     pub(super) has_newton: bool,
     #[cfg(test)]
     remembered: Option<systems::Remembered>,
-    /// Variables of the last system.
-    #[cfg(test)]
-    factored: Vec<u32>,
 }
 
 impl<'a, T: Real> CpuBlocks<'a, T> {
@@ -94,8 +91,6 @@ impl<'a, T: Real> CpuBlocks<'a, T> {
             has_newton: false,
             #[cfg(test)]
             remembered: None,
-            #[cfg(test)]
-            factored: Vec::new(),
         }
     }
 

@@ -219,17 +219,33 @@ pub(crate) struct Costs {
     pub most: usize,
 }
 
+impl Costs {
+    /// Seconds of a new system of this size.
+    pub(crate) fn system(&self, size: usize) -> f64 {
+        let n = size as f64;
+        n * n * (n / 3.0 * self.operation + self.exact) + n * self.variable
+    }
+}
+
 /// An engine that can solve with the kernel matrix of many variables.
 pub(crate) trait Newton {
     fn costs(&self) -> Costs;
 
-    /// Solves `(K(ids, ids) + ridge I) x = side` for every side, in double precision; `ridge` counts in units of the diagonal. None where
-    /// the matrix is not positive definite to the digits there are.
-    fn solve(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>>;
+    /// Solves `(K(ids, ids) + ridge I) x = side` for every side, in double precision; `ridge` counts in units of the diagonal and is the same
+    /// every time. None where the matrix is not positive definite to the digits there are. The factor of an earlier system may be used
+    /// again if the variables differ by at most the share `differing`. What it takes on paper is added to `cost`, in seconds.
+    fn solve(
+        &mut self,
+        ids: &[u32],
+        ridge: f64,
+        sides: &[&[f64]],
+        differing: f64,
+        cost: &mut f64,
+        progress: &Progress<'_>,
+    ) -> Outcome<Option<Vec<Vec<f64>>>>;
 
-    /// Solves the last system again, with the variables at these places of it held: `x` is zero there, and what sides say there does not
-    /// matter. Places are those of the last time and more. None where a new system does better.
-    fn solve_again(&mut self, held: &[usize], sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>>;
+    /// The variables of the factor that may be used again; none if there is no such factor.
+    fn factored(&self) -> &[u32];
 
     /// `K(rows, ids) steps` in double precision. Nothing moves.
     fn product(&mut self, rows: &[u32], of: Moved<'_>) -> Outcome<Vec<f64>>;

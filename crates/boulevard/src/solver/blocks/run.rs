@@ -1,7 +1,7 @@
 //! The loop: sets, their solutions, the gradient after them.
 
 use super::engine::{Answer, BlockEngine, Load, Moved, Narrow, Outcome, Set, Want};
-use super::newton::Schedule;
+use super::newton::{Factored, Schedule};
 use super::set::WorkingSet;
 use crate::observe::Progress;
 use crate::solver::dual::{DualProblem, Equality, Options};
@@ -64,6 +64,8 @@ pub(super) struct Loop<'a> {
     support: usize,
     pub free: usize,
     pub schedule: Schedule,
+    /// The factor of the last of Newton's steps.
+    pub factored: Factored,
     /// Violation below which rows are parked next.
     park_at: f64,
     pub active: usize,
@@ -104,6 +106,7 @@ impl<'a> Loop<'a> {
             support,
             free,
             schedule,
+            factored: Factored::default(),
             park_at: f64::INFINITY,
             active,
             refreshed: false,
@@ -237,6 +240,7 @@ impl<'a> Loop<'a> {
             let after = count(values[k], self.is_free(id));
             self.support = self.support.wrapping_add_signed(after.0 - before.0);
             self.free = self.free.wrapping_add_signed(after.1 - before.1);
+            self.factored.moved(id, self.is_free(id));
         }
     }
 

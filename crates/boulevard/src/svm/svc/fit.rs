@@ -206,7 +206,7 @@ impl Svc {
         let (table, intercepts) = pair_table(classes, count, &fits);
         let pairs = |counts: &[usize]| Layout::Pairs(counts.to_vec());
         let (kernel, features) = (source.kernel(), data.x.columns());
-        let vectors = |support: &[usize]| Ok(kernel.vectors(&data.x, support));
+        let vectors = |support: &[usize]| Ok(kernel.vectors_by(&data.x, support, context.threads));
         let (machine, counts) = self.machine(kernel, features, vectors, classes, count, &table, pairs, intercepts)?;
         let iterations = fits.iter().map(|fit| fit.as_ref().map_or(0, |pair| pair.fit.solution.iterations)).collect();
         Ok((machine, counts, iterations, report))
@@ -240,7 +240,7 @@ impl Svc {
             report.add(&fit.solution);
         }
         let (kernel, features) = (source.kernel(), data.x.columns());
-        let vectors = |support: &[usize]| Ok(kernel.vectors(&data.x, support));
+        let vectors = |support: &[usize]| Ok(kernel.vectors_by(&data.x, support, context.threads));
         let (machine, counts) = self.machine(kernel, features, vectors, classes, count, &table, |_| Layout::Full, intercepts)?;
         Ok((machine, counts, iterations, report))
     }

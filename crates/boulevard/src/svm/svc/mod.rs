@@ -121,7 +121,7 @@ impl Learner for Svc {
     fn fit_in(&self, data: &Dataset<'_>, context: &Context<'_>) -> Result<SvcModel> {
         let start = Instant::now();
         self.validate()?;
-        data.validate()?;
+        data.validate_by(context.threads)?;
         let names = data.expect_classes()?.names().to_vec();
         let classes = Classes::new(data, &self.class_weight, OWNER)?;
         if let Penalty::Nu(nu) = self.penalty

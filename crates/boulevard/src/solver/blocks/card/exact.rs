@@ -25,11 +25,11 @@ impl CardTable {
         self.card.has_tensor_cores() && self.kernel.tensor.is_some()
     }
 
-    /// Names of the kernels for sums and matrices in double precision on tensor cores.
-    fn exact_kernels(&self) -> (&'static str, &'static str) {
+    /// Names of the kernels for sums, matrices and rows beside them in double precision on tensor cores.
+    fn exact_kernels(&self) -> (&'static str, &'static str, &'static str) {
         match self.kernel.double.formula.kind {
-            0 => ("weigh_exact_exponential", "store_exact_exponential"),
-            _ => ("weigh_exact_other", "store_exact_other"),
+            0 => ("weigh_exact_exponential", "store_exact_exponential", "store_beside_exponential"),
+            _ => ("weigh_exact_other", "store_exact_other", "store_beside_other"),
         }
     }
 
@@ -127,5 +127,23 @@ impl CardTable {
         let launch = self.card.launch(self.exact_kernels().1).grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
         let launch = launch.buffer(&rows.rows).buffer(&rows.norms).count(ids.len()).count(rows.width).formula(&self.kernel.double.formula);
         launch.number(ridge).number(outside).buffer(matrix).count(stride).run()
+    }
+    /// Kernel values of rows and the variables of a matrix, as rows of it from `at` on.
+    pub(super) fn store_beside(
+        &self,
+        rows: &[u32],
+        columns: &Buffer<u32>,
+        column_count: usize,
+        matrix: &Buffer<f64>,
+        stride: usize,
+        at: usize,
+    ) -> Result<(), CudaError> {
+        let (width, count) = (self.columns.next_multiple_of(8), rows.len());
+        let rows = self.exact_padded(&self.card.upload(rows)?, 0, count, count.next_multiple_of(EXACT_TILE), width, None)?;
+        let columns = self.exact_padded(columns, 0, column_count, stride, width, None)?;
+        let launch = self.card.launch(self.exact_kernels().2).grid(stride / EXACT_TILE, count.div_ceil(EXACT_TILE));
+        let launch = launch.threads(EXACT_THREADS).shared(EXACT_SHARED).buffer(&rows.rows).buffer(&rows.norms).count(count);
+        let launch = launch.buffer(&columns.rows).buffer(&columns.norms).count(column_count).count(width);
+        launch.formula(&self.kernel.double.formula).part(matrix, at * stride).count(stride).run()
     }
 }

@@ -1,5 +1,6 @@
 //! Cholesky's factor of a matrix on the card, rows below it, and solutions with it; `kernels/90_factor.cu` says how.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use boulevard_cuda::{Buffer, Card, CudaError};
@@ -53,12 +54,13 @@ impl Factor {
         Ok(())
     }
 
-    /// Factors the matrix with the right sides below it; false if a pivot is below `least`.
-    pub(super) fn make(&self, card: &Arc<Card>, least: f64, between: &mut Between<'_>) -> Outcome<bool> {
+    /// Factors columns of the matrix, all before them being factored, with the right sides below; false if a pivot is below `least`.
+    pub(super) fn make(&self, card: &Arc<Card>, columns: Range<usize>, least: f64, between: &mut Between<'_>) -> Outcome<bool> {
         let failed = card.upload(&[0u32]).map_err(between.failed)?;
-        for start in (0..self.stride).step_by(PANEL) {
+        for start in columns.clone().step_by(PANEL) {
             (between.ask)()?;
-            self.panel(card, start, 0, self.stride, Some((least, &failed))).map_err(between.failed)?;
+            let panel = start..(start + PANEL).min(columns.end);
+            self.panel(card, panel, 0, self.stride, Some((least, &failed))).map_err(between.failed)?;
             if failed.read(1).map_err(between.failed)?[0] != 0 {
                 return Ok(false);
             }
@@ -68,19 +70,20 @@ impl Factor {
 
     /// Does to the rows `first` to `last`, below the factor, what was done to the right sides.
     pub(super) fn append(&self, card: &Arc<Card>, first: usize, last: usize) -> Result<(), CudaError> {
-        (0..self.stride).step_by(PANEL).try_for_each(|start| self.panel(card, start, first, last, None))
+        let panels = (0..self.stride).step_by(PANEL).map(|start| start..(start + PANEL).min(self.stride));
+        panels.into_iter().try_for_each(|panel| self.panel(card, panel, first, last, None))
     }
 
     /// One panel: all rows from it on where it is factored, else those from `first` on.
     fn panel(
         &self,
         card: &Arc<Card>,
-        start: usize,
+        panel: Range<usize>,
         first: usize,
         last: usize,
         pivots: Option<(f64, &Buffer<u32>)>,
     ) -> Result<(), CudaError> {
-        let (matrix, inverses, stride, end) = (&self.matrix, &self.inverses, self.stride, (start + PANEL).min(self.stride));
+        let (matrix, inverses, stride, Range { start, end }) = (&self.matrix, &self.inverses, self.stride, panel);
         for at in (start..end).step_by(BLOCK) {
             if at > start {
                 let top = first.max(at);

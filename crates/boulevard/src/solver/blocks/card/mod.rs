@@ -5,6 +5,7 @@
 //! and the certificate is computed in double precision. `boulevard_cuda` has the kernels and the calls.
 
 mod active;
+mod border;
 mod engine;
 mod exact;
 mod factor;

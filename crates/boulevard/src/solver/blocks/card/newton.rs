@@ -1,11 +1,12 @@
 //! Newton's systems on the card: the matrix in double precision, Cholesky's factor of it, solutions.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use boulevard_cuda::{Buffer, Card, CudaError};
 
+use super::border::{Beside, Places};
 use super::engine::CardBlocks;
-use super::exact::{EXACT_SHARED, EXACT_THREADS, EXACT_TILE};
 use super::factor::{Between, Factor, TILE};
 use super::refusal;
 use super::table::CardTable;
@@ -14,22 +15,27 @@ use crate::observe::Progress;
 use crate::solver::blocks::engine::{Costs, Halt, Moved, Newton, Outcome};
 
 /// Diagonal of rows that are not the matrix: what is subtracted from it must not matter.
-const OUTSIDE: f64 = 1e30;
+pub(super) const OUTSIDE: f64 = 1e30;
 /// Pivots below this share of the ridge are those of a matrix that is not positive definite.
 const PIVOT: f64 = 0.01;
 /// A factor may take this share of the memory that is free.
 const SHARE: f64 = 0.5;
-/// Up to this share of the variables may be held without a new factor.
-const HELD: f64 = 0.2;
+/// Rows below a factor that there is room for, as a share of its variables.
+const BESIDE: f64 = 0.25;
 
-/// The last system, and what it was solved again with.
+/// The last factor, and rows below it for systems that differ in some variables.
 pub(super) struct Factors {
-    main: Factor,
-    /// Products of the rows of variables that are held.
-    small: Factor,
-    /// Variables of the system, and how many are held: their rows are below the factor.
-    size: usize,
-    held: usize,
+    pub main: Factor,
+    /// Of the variables that differ.
+    pub small: Factor,
+    /// Products of the rows below.
+    pub gram: Buffer<f64>,
+    /// Variables of the factor, on the card too, and their places in it.
+    pub ids: Vec<u32>,
+    pub on_card: Buffer<u32>,
+    pub places: Places,
+    /// What the rows below are, and where.
+    pub rows: Vec<Beside>,
     costs: Option<Costs>,
     diagonal: f64,
 }
@@ -37,11 +43,28 @@ pub(super) struct Factors {
 impl Factors {
     pub(super) fn new(card: &Arc<Card>, table: &CardTable) -> Result<Self, CudaError> {
         let (costs, diagonal) = costs(card, table)?.map_or((None, 1.0), |(costs, diagonal)| (Some(costs), diagonal));
-        Ok(Self { main: Factor::new(card)?, small: Factor::new(card)?, size: 0, held: 0, costs, diagonal })
+        let (main, small) = (Factor::new(card)?, Factor::new(card)?);
+        let (ids, on_card, places, rows) = (Vec::new(), card.allocate(0)?, Places::default(), Vec::new());
+        Ok(Self { main, small, gram: card.allocate(0)?, ids, on_card, places, rows, costs, diagonal })
     }
 
     pub(super) fn has_newton(&self) -> bool {
         self.costs.is_some()
+    }
+
+    /// There is no factor any more.
+    fn forget(&mut self) {
+        self.ids.clear();
+        self.places = Places::default();
+        self.rows.clear();
+    }
+
+    /// The factor is of these.
+    fn begin(&mut self, card: &Arc<Card>, ids: &[u32]) -> Result<(), CudaError> {
+        self.on_card = card.upload(ids)?;
+        self.ids = ids.to_vec();
+        self.places = Places::of(ids);
+        Ok(())
     }
 }
 
@@ -76,7 +99,7 @@ fn costs(card: &Card, table: &CardTable) -> Result<Option<(Costs, f64)>, CudaErr
 }
 
 /// Columns of `x` that are the solution, side by side.
-fn solutions(x: &Buffer<f64>, size: usize, sides: usize, stride: usize) -> Result<Vec<Vec<f64>>, CudaError> {
+pub(super) fn solutions(x: &Buffer<f64>, size: usize, sides: usize, stride: usize) -> Result<Vec<Vec<f64>>, CudaError> {
     Ok(x.read(sides * stride)?.chunks_exact(stride).map(|x| x[..size].to_vec()).collect())
 }
 
@@ -84,9 +107,8 @@ impl CardBlocks<'_> {
     /// The matrix and the right sides, ready to be factored.
     fn set_up(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]]) -> Result<(), CudaError> {
         let Self { card, table, factors, .. } = self;
-        let spare = (HELD * ids.len() as f64) as usize + sides.len() + 2 * TILE;
+        let spare = (BESIDE * ids.len() as f64) as usize + sides.len() + 2 * TILE;
         factors.main.prepare(card, ids.len(), sides.len(), spare)?;
-        (factors.size, factors.held) = (ids.len(), 0);
         let stride = factors.main.stride;
         table.store_exactly(ids, ridge, OUTSIDE, &factors.main.matrix, stride)?;
         for (row, side) in sides.iter().enumerate() {
@@ -95,51 +117,40 @@ impl CardBlocks<'_> {
         Ok(())
     }
 
-    /// Rows of variables that are held, then the right sides, below the factor; answers the matrix of their products.
-    fn add_rows(&mut self, held: &[usize], sides: &[&[f64]]) -> Result<(), CudaError> {
-        let Self { card, factors, .. } = self;
-        let Factors { main, small, size, held: before, .. } = factors;
-        let (stride, count) = (main.stride, held.len());
-        let numbers: Vec<u32> = held[*before..].iter().map(|&k| k as u32).collect();
-        let numbers = card.upload(&numbers)?;
-        let launch = card.launch("unit_rows").items((count - *before) * stride).buffer(&main.matrix).count(stride).count(stride + *before);
-        launch.buffer(&numbers).count(count - *before).run()?;
-        let mut row = vec![0.0; stride];
-        for (k, side) in sides.iter().enumerate() {
-            row[..*size].copy_from_slice(side);
-            main.matrix.write((stride + count + k) * stride, &row)?;
-        }
-        main.append(card, stride + *before, stride + count + sides.len())?;
-        *before = count;
-        small.prepare(card, count, sides.len(), 0)?;
-        let tiles = small.stride / EXACT_TILE;
-        let launch = card.launch("gram_rows").grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
-        let launch = launch.buffer(&main.matrix).count(stride).count(stride).count(count).count(sides.len()).number(OUTSIDE);
-        launch.buffer(&small.matrix).count(small.stride).run()
-    }
-
-    /// The solution with some variables held, from the factored products.
-    fn combine(&self, sides: usize) -> Result<Vec<Vec<f64>>, CudaError> {
-        let (card, Factors { main, small, size, held, .. }) = (&self.card, &self.factors);
-        let multipliers = small.back(card, &small.sides(card, *held, sides)?, sides)?;
-        let y = card.allocate::<f64>(sides * main.stride)?;
-        let launch = card.launch("combine_rows").items(main.stride).buffer(&main.matrix).count(main.stride).count(*size);
-        let launch = launch.count(main.stride).count(*held).count(sides).buffer(&multipliers).count(small.stride);
-        launch.buffer(&y).run()?;
-        solutions(&main.back(card, &y, sides)?, *size, sides, main.stride)
-    }
-
-    /// Factors a matrix that is set up.
-    fn make_factor(&mut self, small: bool, least: f64, progress: &Progress<'_>) -> Outcome<bool> {
+    /// Factors columns of a matrix that is set up.
+    pub(super) fn make_factor(&mut self, small: bool, columns: Range<usize>, least: f64, progress: &Progress<'_>) -> Outcome<bool> {
         let (card, device) = (self.card.clone(), self.device());
         let failed = move |error: CudaError| Halt::Failed(refusal(device, &error));
         // Whoever asks needs all of the engine: the factor steps aside.
         let empty = Factor::new(&card).map_err(&failed)?;
         let place = if small { &mut self.factors.small } else { &mut self.factors.main };
         let factor = std::mem::replace(place, empty);
-        let made = factor.make(&card, least, &mut Between { ask: &mut || self.enter(progress), failed: &failed });
+        let made = factor.make(&card, columns, least, &mut Between { ask: &mut || self.enter(progress), failed: &failed });
         *(if small { &mut self.factors.small } else { &mut self.factors.main }) = factor;
         made
+    }
+
+    /// The solution of a system with a new factor.
+    fn solve_anew(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>> {
+        let card = self.card.clone();
+        self.factors.forget();
+        match timed(&card, "newton: matrix", || self.set_up(ids, ridge, sides)) {
+            Ok(()) => {}
+            // Others took the memory: rounds do without.
+            Err(CudaError::Memory { .. }) => return Ok(None),
+            Err(error) => return Err(self.failed(&error)),
+        }
+        let all = 0..self.factors.main.stride;
+        if !timed(&card, "newton: factor", || self.make_factor(false, all, PIVOT * ridge, progress))? {
+            return Ok(None);
+        }
+        let solved = timed(&card, "newton: back", || {
+            self.factors.begin(&card, ids)?;
+            let main = &self.factors.main;
+            let x = main.back(&card, &main.sides(&card, ids.len(), sides.len())?, sides.len())?;
+            solutions(&x, ids.len(), sides.len(), main.stride)
+        });
+        solved.map(Some).map_err(|error| self.failed(&error))
     }
 }
 
@@ -148,42 +159,29 @@ impl Newton for CardBlocks<'_> {
         self.factors.costs.unwrap_or(Costs { round: 0.0, step: 0.0, value: 0.0, exact: 0.0, operation: 0.0, variable: 0.0, most: 0 })
     }
 
-    fn solve(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>> {
+    fn solve(
+        &mut self,
+        ids: &[u32],
+        ridge: f64,
+        sides: &[&[f64]],
+        differing: f64,
+        cost: &mut f64,
+        progress: &Progress<'_>,
+    ) -> Outcome<Option<Vec<Vec<f64>>>> {
         self.enter(progress)?;
         let ridge = ridge * self.factors.diagonal;
-        let card = self.card.clone();
-        match timed(&card, "newton: matrix", || self.set_up(ids, ridge, sides)) {
-            Ok(()) => {}
-            // Others took the memory: rounds do without.
-            Err(CudaError::Memory { .. }) => return Ok(None),
-            Err(error) => return Err(self.failed(&error)),
+        if let Some(change) = self.factors.change(ids, sides.len(), differing) {
+            *cost += change.cost(self.factors.ids.len()) * self.costs().system(self.factors.ids.len());
+            if let Some(solved) = self.solve_beside(&change, ids, ridge, PIVOT * ridge, sides, progress)? {
+                return Ok(Some(solved));
+            }
         }
-        if !timed(&card, "newton: factor", || self.make_factor(false, PIVOT * ridge, progress))? {
-            return Ok(None);
-        }
-        let Factors { main, size, .. } = &self.factors;
-        let solved = timed(&card, "newton: back", || {
-            let x = main.back(&card, &main.sides(&card, *size, sides.len())?, sides.len())?;
-            solutions(&x, *size, sides.len(), main.stride)
-        });
-        solved.map(Some).map_err(|error| self.failed(&error))
+        *cost += self.costs().system(ids.len());
+        self.solve_anew(ids, ridge, sides, progress)
     }
 
-    fn solve_again(&mut self, held: &[usize], sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>> {
-        self.enter(progress)?;
-        let (card, main) = (self.card.clone(), &self.factors.main);
-        if main.stride + held.len() + sides.len() + TILE > main.rows || held.len() as f64 > HELD * self.factors.size as f64 {
-            return Ok(None);
-        }
-        match timed(&card, "newton: held", || self.add_rows(held, sides)) {
-            Ok(()) => {}
-            Err(CudaError::Memory { .. }) => return Ok(None),
-            Err(error) => return Err(self.failed(&error)),
-        }
-        if !timed(&card, "newton: held", || self.make_factor(true, 0.0, progress))? {
-            return Ok(None);
-        }
-        timed(&card, "newton: back", || self.combine(sides.len())).map(Some).map_err(|error| self.failed(&error))
+    fn factored(&self) -> &[u32] {
+        &self.factors.ids
     }
 
     fn product(&mut self, rows: &[u32], of: Moved<'_>) -> Outcome<Vec<f64>> {

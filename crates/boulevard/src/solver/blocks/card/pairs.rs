@@ -13,6 +13,7 @@ use super::times::timed;
 use super::{SHARE, refusal};
 use crate::error::Result;
 use crate::observe::{Context, Device, Progress, StopReason};
+use crate::parallel;
 use crate::solver::certificate::certify;
 use crate::solver::dual::{DualProblem, DualSolution, Options};
 use crate::solver::route::Route;
@@ -115,30 +116,37 @@ fn on_card(
     for stop in STOPS {
         let stopped = pairs.descend(stop * options.tolerance, &mut steps, options, context)?;
         let (b, mut gradient) = (pairs.point.read(pairs.point.len())?, pairs.gradient.read(pairs.gradient.len())?);
-        for (p, task) in tasks.iter().enumerate() {
-            if solved[p].as_ref().is_some_and(|solution| solution.violation <= options.tolerance) {
-                continue;
-            }
-            let range = pairs.offsets[p]..pairs.offsets[p] + task.problem.len();
+        let open: Vec<usize> =
+            (0..tasks.len()).filter(|&p| solved[p].as_ref().is_none_or(|solution| solution.violation > options.tolerance)).collect();
+        // The card's part of it is short: several threads do the rest.
+        let checked = parallel::map(context.threads, open.len(), |at| {
+            let task = &tasks[open[at]];
+            let range = pairs.offsets[open[at]]..pairs.offsets[open[at]] + task.problem.len();
             let of_pair = [members[task.classes[0]], members[task.classes[1]]].concat();
-            pairs.check(task, &of_pair, &b[range.clone()], &mut gradient[range.clone()], options.tolerance)?;
-            let (b, g) = (b[range.clone()].to_vec(), gradient[range.clone()].to_vec());
+            let (b, mut g) = (b[range.clone()].to_vec(), gradient[range].to_vec());
+            pairs.card.enter()?;
+            pairs.check(task, &of_pair, &b, &mut g, options.tolerance)?;
             let certificate = certify(&task.problem, &b, &g);
             let end = match stopped {
                 Some(reason) if certificate.violation > options.tolerance => reason,
                 _ => StopReason::Converged,
             };
-            solved[p] = Some(DualSolution {
+            Ok(DualSolution {
                 coefficients: b,
                 gradient: g,
                 offsets: certificate.offsets,
                 objective: certificate.objective,
                 violation: certificate.violation,
                 gap: certificate.gap,
-                iterations: steps[p],
+                iterations: steps[open[at]],
                 stop: end,
                 route: Route::Card,
-            });
+            })
+        });
+        for (&p, solution) in open.iter().zip(checked) {
+            let solution: DualSolution = solution?;
+            gradient[pairs.offsets[p]..][..solution.gradient.len()].copy_from_slice(&solution.gradient);
+            solved[p] = Some(solution);
         }
         if stopped.is_some() || solved.iter().flatten().all(|solution| solution.violation <= options.tolerance) {
             return Ok(Some(solved));
@@ -158,7 +166,7 @@ impl Pairs {
             firsts.push(firsts[firsts.len() - 1] + of_class.len());
         }
         let (n, stride) = (order.len(), order.len().next_multiple_of(32));
-        let matrix = card.allocate::<f32>(n * stride)?;
+        let matrix = timed(&card, "matrix memory", || card.allocate::<f32>(n * stride))?;
         timed(&card, "matrix", || {
             let rows = table.gather(&card.upload(&order)?, n, n, None)?;
             table.store_values(&rows, 0, n, &rows, n, &matrix, stride, true)
@@ -171,7 +179,7 @@ impl Pairs {
             offsets.push(offset);
             offset += task.problem.len();
         }
-        let all = |of: fn(&PairTask<'_>) -> Vec<f64>| tasks.iter().flat_map(of).collect::<Vec<f64>>();
+        let all = |of: fn(&PairTask<'_>) -> Vec<f64>| tasks.iter().map(of).collect::<Vec<_>>().concat();
         let mut point = card.allocate::<f64>(offset)?;
         point.fill(0)?;
         Ok(Self {

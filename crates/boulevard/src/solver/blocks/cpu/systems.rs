@@ -28,9 +28,17 @@ impl<T: Real> Newton for CpuBlocks<'_, T> {
         Costs { round: 1.0, step: 0.0, value: 0.0, exact: 0.0, operation: 0.0, variable: 0.0, most: self.place.len() }
     }
 
-    fn solve(&mut self, ids: &[u32], ridge: f64, sides: &[&[f64]], _: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>> {
+    fn solve(
+        &mut self,
+        ids: &[u32],
+        ridge: f64,
+        sides: &[&[f64]],
+        _: f64,
+        cost: &mut f64,
+        _: &Progress<'_>,
+    ) -> Outcome<Option<Vec<Vec<f64>>>> {
+        *cost += self.costs().system(ids.len());
         let mut l = self.matrix(ids, ids);
-        self.factored = ids.to_vec();
         let n = ids.len();
         for j in 0..n {
             l[j][j] += ridge;
@@ -56,21 +64,8 @@ impl<T: Real> Newton for CpuBlocks<'_, T> {
         Ok(Some(sides.iter().map(solve).collect()))
     }
 
-    fn solve_again(&mut self, held: &[usize], sides: &[&[f64]], progress: &Progress<'_>) -> Outcome<Option<Vec<Vec<f64>>>> {
-        let ids = self.factored.clone();
-        let open: Vec<usize> = (0..ids.len()).filter(|k| !held.contains(k)).collect();
-        let of_open: Vec<Vec<f64>> = sides.iter().map(|side| open.iter().map(|&k| side[k]).collect()).collect();
-        let open_ids: Vec<u32> = open.iter().map(|&k| ids[k]).collect();
-        let solved = self.solve(&open_ids, 1e-10, &of_open.iter().map(|side| &side[..]).collect::<Vec<_>>(), progress)?;
-        self.factored = ids;
-        Ok(solved.map(|solved| {
-            let spread = |x: Vec<f64>| {
-                let mut all = vec![0.0; self.factored.len()];
-                open.iter().zip(x).for_each(|(&k, x)| all[k] = x);
-                all
-            };
-            solved.into_iter().map(spread).collect()
-        }))
+    fn factored(&self) -> &[u32] {
+        &[]
     }
 
     fn product(&mut self, rows: &[u32], of: Moved<'_>) -> Outcome<Vec<f64>> {

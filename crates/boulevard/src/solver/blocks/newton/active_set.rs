@@ -8,7 +8,7 @@ use super::super::engine::{Answer, Outcome};
 use super::super::run::Loop;
 use super::super::set::WorkingSet;
 use super::Outcomes;
-use super::system::{Basis, Members, direction};
+use super::system::{AT_FIRST, Members, ON_THE_WAY, direction};
 use crate::solver::smo::inside;
 
 /// Systems at most.
@@ -21,13 +21,13 @@ const BAND: f64 = 0.1;
 const SUMS: f64 = 1e-9;
 
 impl Loop<'_> {
-    /// Answers what it took, too, in factors of which size.
-    pub(super) fn active_set(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, f64, usize)> {
-        let (mut cost, mut size) = (0.0, 0);
-        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0.0, 0)) };
+    /// Answers what it took, too, in seconds on paper.
+    pub(super) fn active_set(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, f64)> {
+        let mut cost = 0.0;
+        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0.0)) };
         newton.remember()?;
         let before = self.b.to_vec();
-        let solved = self.change_sides(&mut cost, &mut size);
+        let solved = self.change_sides(&mut cost);
         if !matches!(solved, Ok(true)) {
             let ids: Vec<u32> = (0..before.len() as u32).filter(|&id| self.b[id as usize] != before[id as usize]).collect();
             let values: Vec<f64> = ids.iter().map(|&id| before[id as usize]).collect();
@@ -37,24 +37,24 @@ impl Loop<'_> {
             }
         }
         let outcome = if solved? { Outcomes::Moved(self.look(set)?) } else { Outcomes::Failed };
-        Ok((outcome, cost, size))
+        Ok((outcome, cost))
     }
 
     /// Whether it came to a solution.
-    fn change_sides(&mut self, cost: &mut f64, size: &mut usize) -> Outcome<bool> {
+    fn change_sides(&mut self, cost: &mut f64) -> Outcome<bool> {
         let (progress, target) = (self.progress(None), TARGET * self.options.tolerance);
         let Some(newton) = self.engine.newton() else { return Ok(false) };
         let (ids, gradient) = newton.active()?;
         let mut members = self.sides(&ids, &gradient, &gradient, self.middle_slopes(&ids, &gradient), &[]);
         let (mut missing, mut last) = ([0.0f64; 2], usize::MAX);
-        for _ in 0..ROUNDS {
-            *size = members.len().max(*size);
+        for round in 0..ROUNDS {
             if members.len() < 2 || members.len() > self.schedule.most() {
                 return Ok(false);
             }
             let all: Vec<usize> = (0..members.len()).collect();
             let Some(newton) = self.engine.newton() else { return Ok(false) };
-            let found = direction(newton, &members, &all, &members.slope, missing, &mut Basis::none(), cost, &progress)?;
+            let differing = if round == 0 { AT_FIRST } else { ON_THE_WAY };
+            let found = direction(newton, &members, &all, &members.slope, missing, differing, cost, &progress)?;
             let Some(found) = found else { return Ok(false) };
             let beyond: Vec<f64> = members.b.iter().zip(&found.d).map(|(b, d)| b + d).collect();
             let inside: Vec<f64> = all.iter().map(|&k| beyond[k].clamp(members.low[k], members.high[k])).collect();

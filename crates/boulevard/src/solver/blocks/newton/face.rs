@@ -9,7 +9,7 @@ use super::super::engine::{Moved, Outcome};
 use super::super::run::Loop;
 use super::super::set::WorkingSet;
 use super::Outcomes;
-use super::system::{Basis, Direction, Members, direction};
+use super::system::{AT_FIRST, Direction, Members, ON_THE_WAY, direction};
 use crate::solver::smo::inside;
 
 /// Systems at most.
@@ -46,22 +46,23 @@ impl Loop<'_> {
         members.slope.push(gradient + side * problem.kink);
     }
 
-    /// Answers what it took, too, in factors of which size.
-    pub(super) fn face_step(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, f64, usize)> {
+    /// Answers what it took, too, in seconds on paper.
+    pub(super) fn face_step(&mut self, set: &WorkingSet) -> Outcome<(Outcomes, f64)> {
         let progress = self.progress(None);
-        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0.0, 0)) };
+        let Some(newton) = self.engine.newton() else { return Ok((Outcomes::Failed, 0.0)) };
         let (ids, gradient) = newton.active()?;
         let members = self.free_members(&ids, &gradient);
         let size = members.len();
         let (mut x, mut slopes, mut open) = (members.b.clone(), members.slope.clone(), (0..size).collect::<Vec<usize>>());
         let wanted = members.sums(&members.b);
-        let failed = |cost| Ok((Outcomes::Failed, cost, size));
-        let (mut solves, mut cost, mut feasible, mut basis) = (0, 0.0, false, Basis::none());
+        let failed = |cost| Ok((Outcomes::Failed, cost));
+        let (mut solves, mut cost, mut feasible) = (0, 0.0, false);
         while solves < SOLVES && !feasible && !open.is_empty() {
             let Some(newton) = self.engine.newton() else { return failed(cost) };
             let sums = members.sums(&x);
             let missing = [wanted[0] - sums[0], wanted[1] - sums[1]];
-            let solved = direction(newton, &members, &open, &slopes, missing, &mut basis, &mut cost, &progress)?;
+            let differing = if solves == 0 { AT_FIRST } else { ON_THE_WAY };
+            let solved = direction(newton, &members, &open, &slopes, missing, differing, &mut cost, &progress)?;
             solves += 1;
             let Some(found) = solved else { return failed(cost) };
             let before = x.clone();
@@ -80,9 +81,7 @@ impl Loop<'_> {
             let steps: Vec<f64> = moved.iter().map(|&k| x[k] - before[k]).collect();
             let change = newton.product(&members.ids, Moved { ids: &moved_ids, steps: &steps, status: &[] })?;
             slopes.iter_mut().zip(&change).for_each(|(slope, change)| *slope += change);
-            let stays = |k: usize| members.low[k] < x[k] && x[k] < members.high[k];
-            open.retain(|&k| stays(k));
-            basis.hold(|k| !stays(k));
+            open.retain(|&k| members.low[k] < x[k] && x[k] < members.high[k]);
         }
         if !feasible {
             return failed(cost);
@@ -101,7 +100,7 @@ impl Loop<'_> {
         let sums = members.sums(&values);
         members.balance(&mut values, [wanted[0] - sums[0], wanted[1] - sums[1]]);
         let answer = self.go(&members.ids, &values, set.wanted(self.groups), set.kept())?;
-        Ok((Outcomes::Moved(answer), cost, size))
+        Ok((Outcomes::Moved(answer), cost))
     }
 }
 

@@ -15,13 +15,13 @@ mod face;
 mod schedule;
 mod system;
 
-pub(super) use schedule::Schedule;
+pub(super) use schedule::{Factored, Schedule};
 
 use self::schedule::Kind;
 use super::engine::{Answer, Moved, Outcome, Want};
 use super::run::Loop;
 use super::set::WorkingSet;
-use crate::solver::smo::status;
+use crate::solver::smo::{inside, status};
 
 /// How a step came out.
 enum Outcomes {
@@ -35,13 +35,17 @@ impl Loop<'_> {
     /// One of Newton's steps, where it is time for one: the candidates after it, or none if the point is as it was.
     pub(super) fn newton(&mut self, set: &WorkingSet, answer: &Answer) -> Outcome<Option<Answer>> {
         let gap = answer.gap();
-        let Some(kind) = self.schedule.due(gap, self.free) else { return Ok(None) };
-        let (outcome, cost, size) = match kind {
+        let Some(kind) = self.schedule.due(gap, self.free, &self.factored) else { return Ok(None) };
+        let (outcome, cost) = match kind {
             Kind::Face => self.face_step(set)?,
             Kind::ActiveSet => self.active_set(set)?,
         };
         let moved = matches!(outcome, Outcomes::Moved(_));
-        self.schedule.tried(kind, gap, cost, size, moved);
+        if let Some(newton) = self.engine.newton() {
+            let (problem, b) = (self.problem, &*self.b);
+            self.factored.begin(newton.factored(), b.len(), |id| inside(problem, id as usize, b[id as usize]));
+        }
+        self.schedule.tried(kind, gap, cost, moved);
         Ok(match outcome {
             Outcomes::Moved(answer) => Some(answer),
             Outcomes::Failed => None,

@@ -60,58 +60,27 @@ pub(super) struct Direction {
     pub even: [Vec<f64>; 2],
 }
 
-/// The members that the last factor is of, and which of those are held: numbers among the members, and places in the factor.
-pub(super) struct Basis {
-    pub members: Vec<usize>,
-    pub held: Vec<usize>,
-}
+/// By how much of them the variables of a system may differ from those of an earlier one whose factor is used again: at the beginning of a
+/// step, when more changes will follow, and on its way.
+pub(super) const AT_FIRST: f64 = 0.15;
+pub(super) const ON_THE_WAY: f64 = 0.25;
 
-impl Basis {
-    pub(super) fn none() -> Self {
-        Self { members: Vec::new(), held: Vec::new() }
-    }
-
-    /// Holds members; those of the factor that are not yet.
-    pub(super) fn hold(&mut self, is_held: impl Fn(usize) -> bool) {
-        let already: std::collections::HashSet<usize> = self.held.iter().copied().collect();
-        self.held.extend((0..self.members.len()).filter(|place| !already.contains(place) && is_held(self.members[*place])));
-    }
-}
-
-/// Solves for the members `open`, with a new factor or, if `basis` has one, with that. `d` and `even` are in the order of `open`. The cost is
-/// told in new factors.
+/// Solves for the members `open`. `d` and `even` are in their order.
 pub(super) fn direction(
     newton: &mut dyn Newton,
     members: &Members,
     open: &[usize],
     slopes: &[f64],
     missing: [f64; 2],
-    basis: &mut Basis,
+    differing: f64,
     cost: &mut f64,
     progress: &Progress<'_>,
 ) -> Outcome<Option<Direction>> {
-    /// What a solution with the last factor takes, in new ones.
-    const AGAIN: f64 = 0.25;
     let present: Vec<usize> = [0, 1].into_iter().filter(|&group| open.iter().any(|&k| members.group[k] == group)).collect();
-    let mut solved = None;
-    if !basis.members.is_empty() {
-        let sides = sides(members, &basis.members, slopes, &present);
-        *cost += AGAIN;
-        solved = newton.solve_again(&basis.held, &sides.iter().map(|side| &side[..]).collect::<Vec<_>>(), progress)?;
-        if let Some(solved) = &mut solved {
-            let held: std::collections::HashSet<usize> = basis.held.iter().copied().collect();
-            for x in solved {
-                *x = (0..x.len()).filter(|place| !held.contains(place)).map(|place| x[place]).collect();
-            }
-        }
-    }
-    if solved.is_none() {
-        let ids: Vec<u32> = open.iter().map(|&k| members.ids[k]).collect();
-        let sides = sides(members, open, slopes, &present);
-        *cost += 1.0;
-        *basis = Basis { members: open.to_vec(), held: Vec::new() };
-        solved = newton.solve(&ids, RIDGE, &sides.iter().map(|side| &side[..]).collect::<Vec<_>>(), progress)?;
-    }
+    let ids: Vec<u32> = open.iter().map(|&k| members.ids[k]).collect();
+    let sides = sides(members, open, slopes, &present);
+    let sides: Vec<&[f64]> = sides.iter().map(|side| &side[..]).collect();
+    let solved = newton.solve(&ids, RIDGE, &sides, differing, cost, progress)?;
     Ok(solved.and_then(|solved| under_sums(members, open, solved, &present, missing)))
 }
 
