@@ -7,9 +7,9 @@ use super::learner::SolverSettings;
 use super::model::Fact;
 use super::ready::Ready;
 use crate::data::{Dataset, Matrix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{self, Kernel, KernelRows};
-use crate::observe::Context;
+use crate::observe::{Context, PIECE, StopReason};
 use crate::parallel;
 use crate::simd::Real;
 use crate::solver::{Job, SMALL, card_sums};
@@ -160,26 +160,33 @@ impl KernelMachine {
     fn evaluate_chunk(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
         // Cheap, and their solver was exact.
         if self.len() <= SMALL {
-            return Ok(self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context));
+            return self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context);
         }
         let single = kernel::cross::<f32>(&self.kernel, &self.vectors, &self.support, x, context)?;
         // Roundings of many terms add up like a random walk.
         let error = (single.accuracy() + f32::ROUNDING) * self.size();
         if error <= SINGLE_SHARE * self.tolerance {
-            Ok(self.sum(&*single, x.rows(), context))
+            self.sum(&*single, x.rows(), context)
         } else {
             drop(single);
-            Ok(self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context))
+            self.sum(&*kernel::cross::<f64>(&self.kernel, &self.vectors, &self.support, x, context)?, x.rows(), context)
         }
     }
 
-    fn sum<T: Real>(&self, rows: &dyn KernelRows<T>, count: usize, context: &Context<'_>) -> Vec<f64> {
+    fn sum<T: Real>(&self, rows: &dyn KernelRows<T>, count: usize, context: &Context<'_>) -> Result<Vec<f64>> {
         let lanes = context.isa.lanes::<T>();
         let threads = if count * self.len() < 1 << 16 { 1 } else { context.threads };
-        let part = count.div_ceil(threads * 4).next_multiple_of(lanes);
-        let parts =
-            parallel::map(threads, count.div_ceil(part.max(1)), |p| self.sum_columns(rows, p * part..((p + 1) * part).min(count), lanes));
-        parts.concat()
+        // Parts of some ten milliseconds at most, between which somebody may interrupt. (A time limit is for fits: what they need of
+        // their machines afterwards is finished.)
+        let (most, long) = (32 * PIECE / (self.len() * rows.work()).max(1), count * self.len() * rows.work() > PIECE);
+        let part = count.div_ceil(threads * 4).min(most).max(1).next_multiple_of(lanes);
+        let parts = parallel::try_map(threads, count.div_ceil(part), |p| {
+            if long && context.step("evaluate", p, count.div_ceil(part)) == Some(StopReason::Interrupted) {
+                return Err(Error::Stopped { reason: StopReason::Interrupted });
+            }
+            Ok(self.sum_columns(rows, p * part..((p + 1) * part).min(count), lanes))
+        });
+        Ok(parts?.concat())
     }
 
     /// The outputs for some columns, row-major.
