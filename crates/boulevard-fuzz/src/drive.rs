@@ -49,10 +49,11 @@ static NOW: Mutex<Option<(Instant, Vec<u8>)>> = Mutex::new(None);
 /// The last panic's words. Panics that the library catches itself (those of the Parquet reader's crate) concern nobody.
 static WORDS: Mutex<String> = Mutex::new(String::new());
 
-/// Runs one target until a limit is reached. An error names the file with the input that broke a promise.
-pub fn run(target: &Target, corpus: Option<&Path>, limits: &Limits) -> Result<Record, String> {
+/// Runs one target until a limit is reached, from its seeds and the files of some folders. An error names the file with the input that
+/// broke a promise.
+pub fn run(target: &Target, folders: &[PathBuf], limits: &Limits) -> Result<Record, String> {
     let mut pool = (target.seeds)();
-    pool.extend(corpus.map(files_of).unwrap_or_default());
+    pool.extend(folders.iter().flat_map(|folder| files_of(folder)));
     if pool.is_empty() {
         return Err(format!("{}: no seeds", target.name));
     }

@@ -68,7 +68,7 @@ fn run(words: &[&str]) -> Result<(), String> {
     println!("{:<14} {:>11} {:>11} {:>6} {:>8} {:>9} {:>9}", "target", "executions", "taken", "ways", "seconds", "slowest", "peak");
     for target in chosen {
         bounded::reset_peak();
-        let record = drive::run(&target, Some(&Path::new("fuzz/corpus").join(target.name)), &limits)?;
+        let record = drive::run(&target, &["seeds", "corpus"].map(|folder| Path::new("fuzz").join(folder).join(target.name)), &limits)?;
         println!(
             "{:<14} {:>11} {:>11} {:>6} {:>8.1} {:>6.1} ms {:>6} MB",
             target.name,
@@ -92,7 +92,7 @@ fn replay(name: &str, files: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes the seeds of every target as files, for fuzzers that want a corpus.
+/// Writes the seeds of every target as files, for fuzzers that want a corpus: `fuzz/seeds` has them as they were.
 fn seeds(folder: &Path) -> Result<(), String> {
     for target in targets::all() {
         let own = folder.join(target.name);

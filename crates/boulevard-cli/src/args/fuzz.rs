@@ -75,11 +75,17 @@ fn arguments(bytes: &[u8]) -> Way {
     }
 }
 
-/// Two seconds in the tests; `scripts/fuzz` sets longer times.
 #[test]
-#[allow(clippy::print_stdout, reason = "the count is the result")]
 fn arguments_of_any_kind_are_answered_or_refused() {
-    let target = Target { name: "arguments", run: arguments, seeds: || SEEDS.map(|text| text.as_bytes().to_vec()).to_vec(), words: &WORDS };
+    run(&Target { name: "arguments", run: arguments, seeds: || SEEDS.map(|text| text.as_bytes().to_vec()).to_vec(), words: &WORDS });
+}
+
+/// Two seconds in the tests; `scripts/fuzz` sets longer times.
+#[allow(clippy::print_stdout, reason = "the count is the result")]
+pub fn run(target: &Target) {
+    // One after the other: the driver has one hook for panics and one clock.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _alone = ONE.lock();
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<f64>().ok());
     let limits = Limits {
         seconds: number("BOULEVARD_FUZZ_SECONDS").unwrap_or(2.0),
@@ -87,7 +93,7 @@ fn arguments_of_any_kind_are_answered_or_refused() {
         seed: 1,
         failures: std::env::temp_dir().join("boulevard-fuzz-failures"),
     };
-    let record = drive::run(&target, None, &limits).unwrap_or_else(|message| panic!("{message}"));
+    let record = drive::run(target, &[], &limits).unwrap_or_else(|message| panic!("{message}"));
     println!("{record:?}");
     assert!(record.executions > 10 && record.taken > 0, "{record:?}");
 }

@@ -3,7 +3,7 @@
 mod boost;
 mod data;
 #[cfg(test)]
-mod fuzz;
+pub mod fuzz;
 mod gather;
 mod induce;
 mod kernel;

@@ -24,6 +24,9 @@ use super::state::Shared;
 use super::{rows, source, training};
 use crate::in_one_line;
 
+#[cfg(test)]
+mod fuzz;
+
 const PAGE: &str = include_str!("../../web/src/explore.html");
 const SCRIPT: &str = include_str!("../../web/dist/explore.js");
 const STYLE: &str = include_str!("../../web/dist/style.css");
