@@ -176,18 +176,6 @@ impl<'a> TaskSet<'a> {
 
     /// [`TaskSet::check`] in pieces between which somebody may stop.
     pub(in super::super) fn check_in(&self, context: &Context<'_>) -> Result<()> {
-        fn all<T>(values: &[T], context: &Context<'_>, fine: impl Fn(&T) -> bool) -> Result<bool> {
-            for (place, piece) in values.chunks(PIECE / 8).enumerate() {
-                // A small table is checked before anybody is asked: a fit that is stopped at once still has an answer.
-                if place > 0 {
-                    context.go_on("prepare")?;
-                }
-                if !piece.iter().all(&fine) {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        }
         if self.targets.is_empty() {
             return Err(Error::data("there are no tasks to learn"));
         }
@@ -206,30 +194,7 @@ impl<'a> TaskSet<'a> {
             if columns == 0 {
                 return Err(Error::data("the data have no feature columns"));
             }
-            // One quick pass; only a table that fails it is searched for the place.
-            let fine = match table {
-                Matrix::F64(dense) => all(dense.values(), context, |value| value.abs() <= LARGEST_VALUE)?,
-                Matrix::F32(dense) => all(dense.values(), context, |value| f64::from(value.abs()) <= LARGEST_VALUE)?,
-                Matrix::Sparse(csr) => all(csr.values(), context, |value| value.abs() <= LARGEST_VALUE)?,
-            };
-            if fine {
-                continue;
-            }
-            table.check_finite("X")?;
-            for row in 0..table.rows() {
-                let mut found = None;
-                table.for_each(row, |column, value| {
-                    if value.abs() > LARGEST_VALUE {
-                        found = Some((column, value));
-                    }
-                });
-                if let Some((column, value)) = found {
-                    return Err(Error::data(format!(
-                        "{} holds {value:e} at row {row}, column {column}: values up to {LARGEST_VALUE:e} are allowed, scale the column first",
-                        named()
-                    )));
-                }
-            }
+            check_values(table, named, context)?;
         }
         for (task, target) in self.targets.iter().enumerate() {
             let name = self.outputs.name(task);
@@ -351,4 +316,45 @@ impl<'a> TaskSet<'a> {
             })
             .collect())
     }
+}
+
+/// Fails with the first value of a table that is too large to be learnt from.
+fn check_values(table: &Matrix<'_>, named: impl Fn() -> String, context: &Context<'_>) -> Result<()> {
+    fn all<T>(values: &[T], context: &Context<'_>, fine: impl Fn(&T) -> bool) -> Result<bool> {
+        for (place, piece) in values.chunks(PIECE / 8).enumerate() {
+            // A small table is checked before anybody is asked: a fit that is stopped at once still has an answer.
+            if place > 0 {
+                context.go_on("prepare")?;
+            }
+            if !piece.iter().all(&fine) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+    // One quick pass; only a table that fails it is searched for the place.
+    let fine = match table {
+        Matrix::F64(dense) => all(dense.values(), context, |value| value.abs() <= LARGEST_VALUE)?,
+        Matrix::F32(dense) => all(dense.values(), context, |value| f64::from(value.abs()) <= LARGEST_VALUE)?,
+        Matrix::Sparse(csr) => all(csr.values(), context, |value| value.abs() <= LARGEST_VALUE)?,
+    };
+    if fine {
+        return Ok(());
+    }
+    table.check_finite("X")?;
+    for row in 0..table.rows() {
+        let mut found = None;
+        table.for_each(row, |column, value| {
+            if value.abs() > LARGEST_VALUE {
+                found = Some((column, value));
+            }
+        });
+        if let Some((column, value)) = found {
+            return Err(Error::data(format!(
+                "{} holds {value:e} at row {row}, column {column}: values up to {LARGEST_VALUE:e} are allowed, scale the column first",
+                named()
+            )));
+        }
+    }
+    Ok(())
 }
