@@ -68,7 +68,7 @@ pub fn run(target: &Target, folders: &[PathBuf], limits: &Limits) -> Result<Reco
     let mut dice = Dice::new(limits.seed);
     let start = Instant::now();
     let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let outcome = std::thread::scope(|scope| {
         scope.spawn(|| watch(target.name, &limits.failures, &done));
         let result = (|| {
             let mut next = seeds.iter();
@@ -94,8 +94,9 @@ pub fn run(target: &Target, folders: &[PathBuf], limits: &Limits) -> Result<Reco
         })();
         done.store(true, Ordering::Relaxed);
         result
-    })?;
+    });
     let _ = std::panic::take_hook();
+    outcome?;
     record.ways = seen.len();
     record.seconds = start.elapsed().as_secs_f64();
     Ok(record)

@@ -36,6 +36,9 @@ const MOST_QUESTION: usize = 1 << 20;
 /// Bytes beyond the limit that are read and thrown away, so that the refusal can be heard.
 const PATIENCE: u64 = 64 << 20;
 
+/// Characters of a dropped file's name that are kept, from its end: file systems take 255 bytes, and a character may have four.
+const LONGEST_NAME: usize = 60;
+
 type Server = Arc<Shared>;
 
 pub fn router(shared: Server, guard: Arc<Guard>) -> Router {
@@ -139,7 +142,10 @@ async fn upload(State(shared): State<Server>, Query(named): Query<Named>, header
     }
     // Only the last part of the name, and only plain letters of it, become part of a path.
     let last = named.name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-    let safe: String = last.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
+    let mut safe: String = last.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
+    if let Some((cut, _)) = safe.char_indices().rev().nth(LONGEST_NAME) {
+        safe.drain(..=cut);
+    }
     if safe.trim_matches('.').is_empty() {
         return Err(Refusal(StatusCode::UNPROCESSABLE_ENTITY, "the file has no name".to_owned()));
     }
