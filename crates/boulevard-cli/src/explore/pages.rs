@@ -143,8 +143,8 @@ async fn upload(State(shared): State<Server>, Query(named): Query<Named>, header
     // Only the last part of the name, and only plain letters of it, become part of a path.
     let last = named.name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
     let mut safe: String = last.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
-    if let Some((cut, _)) = safe.char_indices().rev().nth(LONGEST_NAME) {
-        safe.drain(..=cut);
+    if let Some((first, _)) = safe.char_indices().rev().nth(LONGEST_NAME - 1) {
+        safe.drain(..first);
     }
     if safe.trim_matches('.').is_empty() {
         return Err(Refusal(StatusCode::UNPROCESSABLE_ENTITY, "the file has no name".to_owned()));
