@@ -47,10 +47,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// A number of bytes with an optional k, M, G or T (powers of 1000).
 fn bytes(text: &str) -> Result<usize, String> {
-    let (digits, unit) = match text.trim_end_matches(['b', 'B']).char_indices().last() {
-        Some((at, letter)) if letter.is_ascii_alphabetic() => (&text[..at], letter.to_ascii_lowercase()),
-        Some((at, _)) => (&text[..=at], ' '),
-        None => ("", ' '),
+    let plain = text.trim_end_matches(['b', 'B']);
+    let (digits, unit) = match plain.char_indices().last() {
+        Some((at, letter)) if letter.is_ascii_alphabetic() => (&plain[..at], letter.to_ascii_lowercase()),
+        _ => (plain, ' '),
     };
     let factor = match unit {
         ' ' => 1.0,
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(bytes("2g"), Ok(2_000_000_000));
         assert_eq!(bytes("1.5kB"), Ok(1500));
         assert_eq!(bytes("77"), Ok(77));
-        for bad in ["", "x", "M", "5q", "-1", "0", "nan", "99999999999999999999G"] {
+        for bad in ["", "x", "M", "5q", "2é", "é", "-1", "0", "nan", "99999999999999999999G"] {
             assert!(bytes(bad).is_err(), "{bad}");
         }
         assert!(seconds("0").is_err() && seconds("-1").is_err() && seconds("nan").is_err());
