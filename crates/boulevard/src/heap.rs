@@ -2,7 +2,8 @@
 //!
 //! glibc keeps up to 64 MB of freed memory for every thread there ever was at a time, and does not give it back: a Python process that fits
 //! one model after the other grows by some hundred MB before it stays as it is. Blocks from [`LARGE`] on are therefore mapped and unmapped
-//! by themselves. A few megabytes of them wait for the next fit, because touching fresh memory costs as much as filling it.
+//! by themselves. Some of them wait for the next fit, because touching fresh memory costs more than filling it: the pairs of ten classes, a
+//! few megabytes each and all of slightly different sizes, took 1.6 times as long while every one was mapped anew.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
@@ -12,15 +13,23 @@ const LARGE: usize = 1 << 20;
 /// Bytes that wait at most, and in how many blocks.
 const MOST_KEPT: usize = 64 << 20;
 const MOST_BLOCKS: usize = 32;
+/// Used blocks up to here are filled with zeros where zeros are asked for: five times as fast as fresh pages. Larger ones are often touched
+/// in part only, and are exchanged for fresh pages.
+const CLEARED: usize = 16 << 20;
 /// Mappings are multiples of this, at least as large as a page on every machine we know.
 const PAGE: usize = 1 << 16;
+/// A block begins so many bytes into its mapping; before it stands how long the mapping is, because a waiting one may be longer than what is
+/// asked for. Larger alignments than this are left to the system's allocator.
+const HEAD: usize = 64;
+/// But not more than so many times as long.
+const LONGEST: usize = 4;
 
 /// The allocator, to be made a program's own with `#[global_allocator]`.
 pub struct Heap {
     kept: Mutex<Kept>,
 }
 
-/// Blocks that wait: address and bytes. An array, because an allocator must not allocate.
+/// Mappings that wait, the one used last at the end: address and bytes. An array, because an allocator must not allocate.
 struct Kept {
     blocks: [(usize, usize); MOST_BLOCKS],
     count: usize,
@@ -33,39 +42,81 @@ impl Heap {
         Self { kept: Mutex::new(Kept { blocks: [(0, 0); MOST_BLOCKS], count: 0, bytes: 0 }) }
     }
 
-    /// The smallest block that waits and has room, cut to size. If there is none all go, so that memory does not add up.
+    /// A mapping of at least so many bytes from those that wait: the shortest, and of equal ones that used last, whose pages are most likely there.
     fn take(&self, bytes: usize) -> Option<*mut u8> {
         // Never waiting: whoever holds the lock may be a thread that a fork left behind.
         let mut kept = self.kept.try_lock().ok()?;
-        let Some(fits) = (0..kept.count).filter(|&at| kept.blocks[at].1 >= bytes).min_by_key(|&at| kept.blocks[at].1) else {
-            kept.blocks[..kept.count].iter().for_each(|&(address, length)| system::unmap(address as *mut u8, length));
-            (kept.count, kept.bytes) = (0, 0);
-            return None;
-        };
-        let (address, length) = kept.blocks[fits];
-        kept.count -= 1;
-        kept.blocks[fits] = kept.blocks[kept.count];
-        kept.bytes -= length;
-        drop(kept);
-        if length > bytes {
-            system::unmap((address + bytes) as *mut u8, length - bytes);
+        let allowed = bytes..=bytes.saturating_mul(LONGEST);
+        let fits = (0..kept.count).rev().filter(|&at| allowed.contains(&kept.blocks[at].1));
+        let found = fits.min_by_key(|&at| kept.blocks[at].1);
+        if found.is_none() && bytes > MOST_KEPT / 2 {
+            kept.leave_room(MOST_KEPT); // A large fit begins: memory does not add up.
         }
-        Some(address as *mut u8)
+        found.map(|at| kept.remove(at) as *mut u8)
     }
 
-    /// Keeps a block for the next one who asks, or gives it back.
-    fn give(&self, block: *mut u8, bytes: usize) {
-        if let Ok(mut kept) = self.kept.try_lock()
-            && kept.bytes + bytes <= MOST_KEPT
-            && kept.count < MOST_BLOCKS
+    /// A new mapping, with its length at the head.
+    fn map(bytes: usize) -> *mut u8 {
+        Self::head(system::map(bytes), bytes)
+    }
+
+    /// Writes down how long a mapping is; its block.
+    fn head(mapping: *mut u8, bytes: usize) -> *mut u8 {
+        if mapping.is_null() {
+            return mapping;
+        }
+        // SAFETY: a mapping of our own, longer than its head.
+        unsafe {
+            mapping.cast::<usize>().write(bytes);
+            mapping.add(HEAD)
+        }
+    }
+
+    /// The mapping of a block, and how long it is.
+    ///
+    /// # Safety
+    ///
+    /// The block is one of [`mapped`]'s.
+    unsafe fn mapping(block: *mut u8) -> (*mut u8, usize) {
+        // SAFETY: every such block has its head before it.
+        unsafe {
+            let mapping = block.sub(HEAD);
+            (mapping, mapping.cast::<usize>().read())
+        }
+    }
+
+    /// Keeps a mapping for the next one who asks; those that wait longest go.
+    fn give(&self, mapping: *mut u8, bytes: usize) {
+        if bytes <= MOST_KEPT
+            && let Ok(mut kept) = self.kept.try_lock()
         {
+            kept.leave_room(bytes);
             let at = kept.count;
-            kept.blocks[at] = (block as usize, bytes);
+            kept.blocks[at] = (mapping as usize, bytes);
             kept.count += 1;
             kept.bytes += bytes;
-            return;
+        } else {
+            system::unmap(mapping, bytes);
         }
-        system::unmap(block, bytes);
+    }
+}
+
+impl Kept {
+    /// Takes a mapping out of the row; its address.
+    fn remove(&mut self, at: usize) -> usize {
+        let (address, length) = self.blocks[at];
+        self.blocks.copy_within(at + 1..self.count, at);
+        self.count -= 1;
+        self.bytes -= length;
+        address
+    }
+
+    /// Gives mappings back, those that wait longest first, until one more of so many bytes may wait.
+    fn leave_room(&mut self, bytes: usize) {
+        while self.count > 0 && (self.count == MOST_BLOCKS || self.bytes + bytes > MOST_KEPT) {
+            let length = self.blocks[0].1;
+            system::unmap(self.remove(0) as *mut u8, length);
+        }
     }
 }
 
@@ -75,42 +126,55 @@ impl Default for Heap {
     }
 }
 
-/// Whether a block is one of ours, and the bytes of its mapping. It depends on the layout alone, so that it is the same when it is freed.
+/// Whether a block is one of ours, and the bytes its mapping has at least. It depends on the layout alone, so that it is the same when it is
+/// freed.
 fn mapped(layout: Layout) -> Option<usize> {
-    let ours = system::HAS && layout.size() >= LARGE && layout.align() <= 4096;
-    if ours { layout.size().checked_next_multiple_of(PAGE) } else { None }
+    if !system::HAS || layout.size() < LARGE || layout.align() > HEAD {
+        return None;
+    }
+    layout.size().checked_add(HEAD)?.checked_next_multiple_of(PAGE)
 }
 
-// SAFETY: blocks are either the system allocator's or whole mappings that nobody else has; which of the two is decided by the layout, which
+// SAFETY: blocks are either the system allocator's or lie in mappings that nobody else has; which of the two is decided by the layout, which
 // callers must give back as it was.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match mapped(layout) {
-            Some(bytes) => self.take(bytes).unwrap_or_else(|| system::map(bytes)),
+            // SAFETY: a mapping that waits has its head.
+            Some(bytes) => self.take(bytes).map_or_else(|| Self::map(bytes), |mapping| unsafe { mapping.add(HEAD) }),
             // SAFETY: the caller's promise.
             None => unsafe { System.alloc(layout) },
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match mapped(layout) {
-            // A fresh mapping is zero, and costs nothing until it is touched.
-            Some(bytes) => match self.take(bytes) {
-                Some(block) if system::clear(block, bytes) => block,
-                Some(block) => {
-                    system::unmap(block, bytes);
-                    system::map(bytes)
-                }
-                None => system::map(bytes),
-            },
+        let Some(bytes) = mapped(layout) else {
             // SAFETY: the caller's promise.
-            None => unsafe { System.alloc_zeroed(layout) },
+            return unsafe { System.alloc_zeroed(layout) };
+        };
+        // A fresh mapping is zero, and costs nothing until it is touched.
+        let Some(mapping) = self.take(bytes) else { return Self::map(bytes) };
+        // SAFETY: the mapping is ours, and as long as its head says.
+        unsafe {
+            let block = mapping.add(HEAD);
+            let (_, length) = Self::mapping(block);
+            let by_hand = if bytes <= CLEARED { layout.size() } else { PAGE - HEAD };
+            if bytes > CLEARED && !system::clear(mapping.add(PAGE), length - PAGE) {
+                system::unmap(mapping, length);
+                return Self::map(bytes);
+            }
+            std::ptr::write_bytes(block, 0, by_hand);
+            block
         }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match mapped(layout) {
-            Some(bytes) => self.give(block, bytes),
+            Some(_) => {
+                // SAFETY: the layout says that the block is one of ours.
+                let (mapping, length) = unsafe { Self::mapping(block) };
+                self.give(mapping, length);
+            }
             // SAFETY: the caller's promise.
             None => unsafe { System.dealloc(block, layout) },
         }
@@ -120,8 +184,14 @@ unsafe impl GlobalAlloc for Heap {
         // SAFETY: the caller promises that the size is one that layouts may have.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (mapped(layout), mapped(new)) {
-            (Some(old), Some(bytes)) if old == bytes => block,
-            (Some(old), Some(bytes)) => system::remap(block, old, bytes),
+            (Some(_), Some(bytes)) => {
+                // SAFETY: the layout says that the block is one of ours.
+                let (mapping, length) = unsafe { Self::mapping(block) };
+                if (bytes..=bytes.saturating_mul(LONGEST)).contains(&length) {
+                    return block;
+                }
+                Self::head(system::remap(mapping, length, bytes), bytes)
+            }
             // SAFETY: the caller's promise.
             (None, None) => unsafe { System.realloc(block, layout, size) },
             // From the one kind to the other.
@@ -157,7 +227,7 @@ mod system {
         unsafe { libc::munmap(block.cast(), bytes) };
     }
 
-    /// Makes all of a block zero again by giving its pages back; whether that worked.
+    /// Makes pages zero again by giving them back; whether that worked.
     pub(super) fn clear(block: *mut u8, bytes: usize) -> bool {
         // SAFETY: callers own these pages, and nobody has looked into them yet.
         unsafe { libc::madvise(block.cast(), bytes, libc::MADV_DONTNEED) == 0 }
@@ -235,14 +305,21 @@ mod tests {
         unsafe {
             let first = heap.alloc(layout(8 * LARGE));
             heap.dealloc(first, layout(8 * LARGE));
-            assert_eq!(waiting(), 8 * LARGE);
+            assert_eq!(waiting(), 8 * LARGE + PAGE);
             let second = heap.alloc(layout(3 * LARGE));
-            assert_eq!((first, waiting()), (second, 0), "cut to size");
+            assert_eq!((first, waiting()), (second, 0), "longer than asked for");
+            let third = heap.alloc(layout(8 * LARGE));
             heap.dealloc(second, layout(3 * LARGE));
-            assert_eq!(waiting(), 3 * LARGE);
-            let third = heap.alloc(layout(4 * LARGE));
-            assert_eq!(waiting(), 0, "what does not fit goes before more is asked for");
-            heap.dealloc(third, layout(4 * LARGE));
+            heap.dealloc(third, layout(8 * LARGE));
+            assert_eq!(waiting(), 2 * (8 * LARGE + PAGE));
+            let (fourth, other) = (heap.alloc(layout(8 * LARGE)), heap.alloc(layout(2 * LARGE - PAGE)));
+            assert_eq!((third, waiting()), (fourth, 8 * LARGE + PAGE), "the one used last, and not far too long ones");
+            heap.dealloc(fourth, layout(8 * LARGE));
+            heap.dealloc(other, layout(2 * LARGE - PAGE));
+            let large = heap.alloc(layout(MOST_KEPT - PAGE));
+            assert_eq!(waiting(), 0, "nothing waits beside a large one");
+            heap.dealloc(large, layout(MOST_KEPT - PAGE));
+            assert_eq!(waiting(), MOST_KEPT);
             let blocks: Vec<*mut u8> = (0..100).map(|_| heap.alloc(layout(2 * LARGE))).collect();
             blocks.into_iter().for_each(|block| heap.dealloc(block, layout(2 * LARGE)));
         }
