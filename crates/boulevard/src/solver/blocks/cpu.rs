@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use super::engine::{Answer, BlockEngine, Drift, Halt, Load, Moved, Narrow, Outcome, Recheck, Set, SetSolution, Want};
-use super::local::{self, Gram};
+use super::gram::{Gram, Spare};
+use super::local;
 use super::select::{self, TAKEN, group, may, slopes};
 use super::sums::{Watch, Weighted, weigh};
 use crate::kernel::KernelRows;
@@ -22,8 +23,6 @@ use crate::solver::source::KernelSource;
 const PARKED: u32 = u32::MAX;
 /// Rows per part of a look at all of them.
 const LOOK: usize = 8192;
-/// Rows of a set's kernel matrix computed at once.
-const GRAM_ROWS: usize = 32;
 /// Rows whose gradients are computed anew at once: bounds the memory for their tables in double precision.
 const EXACT_ROWS: usize = 1 << 15;
 /// One in so many rows is computed anew in double precision though nothing says that it matters.
@@ -51,7 +50,8 @@ pub(crate) struct CpuBlocks<'a, T: Real> {
     parked_status: Vec<u8>,
     kink: f64,
     sums: Vec<f64>,
-    gram: Vec<T>,
+    diagonal: Vec<f64>,
+    spare: Spare<T>,
     /// Kernel values in double precision and the seconds they took.
     pace: (f64, f64),
     /// Whether Newton's systems are solved, the plain way.
@@ -85,7 +85,8 @@ impl<'a, T: Real> CpuBlocks<'a, T> {
             parked_status: Vec::new(),
             kink: 0.0,
             sums: Vec::new(),
-            gram: Vec::new(),
+            diagonal: Vec::new(),
+            spare: Spare::default(),
             pace: (0.0, 0.0),
             #[cfg(test)]
             has_newton: false,
@@ -140,25 +141,6 @@ impl<'a, T: Real> CpuBlocks<'a, T> {
         Answer { extremes: found.extremes, up: found.up, low: found.low, kept }
     }
 
-    /// The set's kernel matrix, in memory that is used again.
-    fn fill_gram(&mut self, ids: &[u32]) -> Gram<T> {
-        let ids: Vec<usize> = ids.iter().map(|&id| id as usize).collect();
-        let kernel = self.rows.restrict(&ids);
-        let width = ids.len().next_multiple_of(self.watch.context.isa.lanes::<T>());
-        let mut values = std::mem::take(&mut self.gram);
-        if values.len() < ids.len() * width {
-            values.resize(ids.len() * width, T::default());
-        }
-        let parts: Vec<Mutex<&mut [T]>> = values[..ids.len() * width].chunks_mut(GRAM_ROWS * width).map(Mutex::new).collect();
-        self.crew.share(parts.len(), &|p| {
-            let rows = &ids[p * GRAM_ROWS..((p + 1) * GRAM_ROWS).min(ids.len())];
-            let mut part = parts[p].lock().expect("every part is taken once");
-            kernel.fill(rows, 0..ids.len(), &mut part.chunks_exact_mut(width).collect::<Vec<_>>());
-        });
-        drop(parts);
-        Gram { values, size: ids.len(), width }
-    }
-
     /// Active rows that [`Recheck::Near`] means.
     fn near(&self, support: &[u32], extremes: &[super::engine::Extremes; 2], slack: f64) -> Vec<usize> {
         let mut chosen = vec![false; self.active.len()];
@@ -195,10 +177,13 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
     }
 
     fn solve_set(&mut self, set: &Set<'_>) -> Outcome<SetSolution> {
-        let gram = self.fill_gram(set.ids);
-        let solution = local::solve(&gram, set, &self.watch.context);
-        self.gram = gram.values;
-        solution
+        if self.diagonal.is_empty() {
+            self.diagonal = self.source.diagonal()?;
+        }
+        let diagonal: Vec<f64> = set.ids.iter().map(|&id| self.diagonal[id as usize]).collect();
+        let context = self.watch.context;
+        let gram = Gram::new(self.rows, set.ids, &diagonal, context.isa.lanes::<T>(), &self.spare);
+        gram.ahead_of(self.crew, || local::solve(&gram, &diagonal, set, &context))
     }
 
     fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<usize> {

@@ -1,6 +1,6 @@
 //! The set's own problem: pair steps on its kernel matrix, everything else fixed.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use super::engine::{Halt, Outcome, Set, SetSolution};
 use crate::kernel::KernelRows;
@@ -9,57 +9,6 @@ use crate::parallel::Crew;
 use crate::simd::Real;
 use crate::solver::dual::{DualProblem, Equality};
 use crate::solver::smo::{self, Budget, Engine, Limits};
-
-/// The kernel matrix of a set, rows padded to whole panels.
-pub(super) struct Gram<T> {
-    pub values: Vec<T>,
-    pub size: usize,
-    pub width: usize,
-}
-
-impl<T: Real> Gram<T> {
-    fn row(&self, row: usize) -> &[T] {
-        &self.values[row * self.width..(row + 1) * self.width]
-    }
-}
-
-impl<T: Real> KernelRows<T> for Gram<T> {
-    fn rows(&self) -> usize {
-        self.size
-    }
-
-    fn columns(&self) -> usize {
-        self.size
-    }
-
-    fn work(&self) -> usize {
-        // Values are copied.
-        1
-    }
-
-    fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
-        for (&row, out) in rows.iter().zip(out) {
-            out[..columns.len()].copy_from_slice(&self.row(row)[columns.clone()]);
-        }
-    }
-
-    fn resident(&self, row: usize) -> Option<&[T]> {
-        Some(self.row(row))
-    }
-
-    fn accuracy(&self) -> f64 {
-        T::ROUNDING * (0..self.size).map(|i| self.row(i)[i].to_f64().abs()).fold(0.0, f64::max)
-    }
-
-    fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
-        let width = columns.len().next_multiple_of(64);
-        let mut values = vec![T::default(); self.size * width];
-        for (row, out) in values.chunks_exact_mut(width.max(1)).enumerate() {
-            out.iter_mut().zip(columns).for_each(|(to, &c)| *to = self.row(row)[c]);
-        }
-        Box::new(Self { values, size: self.size, width })
-    }
-}
 
 /// Tells whoever watches about the whole problem, not about the set.
 struct Watcher<'a> {
@@ -73,19 +22,23 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// Solves a set on one thread: its passes are too short to be cut.
-pub(super) fn solve<T: Real>(gram: &Gram<T>, set: &Set<'_>, context: &Context<'_>) -> Outcome<SetSolution> {
+/// Solves a set on one thread, from its kernel matrix: its passes are too short to be cut.
+pub(super) fn solve<T: Real>(
+    gram: &dyn KernelRows<T>,
+    diagonal: &[f64],
+    set: &Set<'_>,
+    context: &Context<'_>,
+) -> Outcome<SetSolution> {
     let q = set.ids.len();
-    let diagonal: Vec<f64> = (0..q).map(|i| gram.row(i)[i].to_f64()).collect();
     let linear = vec![0.0; q];
     let equality = if set.second.is_empty() { Equality::Sum } else { Equality::TwoSums(set.second) };
     let problem = DualProblem { linear: &linear, lower: set.lower, upper: set.upper, kink: set.kink, equality, start: None };
     let watcher = context.observer.map(|observer| Watcher { observer, progress: &set.progress });
     let observer = watcher.as_ref().map(|watcher| watcher as &dyn Observer);
     let context = Context { observer, threads: 1, ..*context };
-    let mut engine = Engine::new(gram, &diagonal, 0, Budget { first: 0, most: 0 }, 1, &context);
+    let mut engine = Engine::new(gram, diagonal, 0, Budget { first: 0, most: 0 }, 1, &context);
     let mut b = set.start.to_vec();
-    engine.load(&problem, &b, set.gradient, &diagonal, &context);
+    engine.load(&problem, &b, set.gradient, diagonal, &context);
     let limits = Limits { tolerance: set.stop, max_iterations: set.max_steps, shrink_after: None, leave_crowded: false };
     let mut steps = 0;
     match engine.run(&problem, &mut b, &limits, &mut steps, &mut Crew::new(1), &context) {

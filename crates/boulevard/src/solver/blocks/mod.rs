@@ -18,6 +18,8 @@ mod card;
 mod cpu;
 mod engine;
 mod finish;
+mod gram;
+mod known;
 mod local;
 mod newton;
 mod run;

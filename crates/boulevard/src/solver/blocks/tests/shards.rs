@@ -6,7 +6,8 @@
 use super::*;
 use crate::observe::StopReason;
 use crate::solver::blocks::engine::*;
-use crate::solver::blocks::local::{self, Gram};
+use crate::solver::blocks::known::Known;
+use crate::solver::blocks::local;
 use crate::solver::blocks::select::{self, TAKEN, group, may, slopes};
 
 struct Row {
@@ -112,7 +113,8 @@ impl BlockEngine for Shards {
         for (i, row) in values.chunks_exact_mut(width).enumerate() {
             row.iter_mut().zip(&features).for_each(|(to, x)| *to = self.shards[0].kernel.evaluate(x, &features[i]).unwrap());
         }
-        local::solve(&Gram { values, size, width }, set, &Context::single())
+        let diagonal: Vec<f64> = (0..size).map(|i| values[i * width + i]).collect();
+        local::solve(&Known { values, size, width }, &diagonal, set, &Context::single())
     }
 
     fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<usize> {
