@@ -23,12 +23,7 @@ impl Observer for Watcher<'_> {
 }
 
 /// Solves a set on one thread, from its kernel matrix: its passes are too short to be cut.
-pub(super) fn solve<T: Real>(
-    gram: &dyn KernelRows<T>,
-    diagonal: &[f64],
-    set: &Set<'_>,
-    context: &Context<'_>,
-) -> Outcome<SetSolution> {
+pub(super) fn solve<T: Real>(gram: &dyn KernelRows<T>, diagonal: &[f64], set: &Set<'_>, context: &Context<'_>) -> Outcome<SetSolution> {
     let q = set.ids.len();
     let linear = vec![0.0; q];
     let equality = if set.second.is_empty() { Equality::Sum } else { Equality::TwoSums(set.second) };
