@@ -102,7 +102,7 @@ impl State {
 
     /// The active rows as sums need them.
     pub(super) fn rows<'s>(&'s self, table: &'s CardTable) -> &'s Packed {
-        self.parked.as_ref().map_or(&table.all, |(_, packed)| packed)
+        self.parked.as_ref().map_or(&*table.all, |(_, packed)| packed)
     }
 
     pub(super) fn set_status(&mut self, card: &Arc<Card>, ids: &[u32], status: &[u8]) -> Done<()> {

@@ -11,6 +11,7 @@ mod exact;
 mod factor;
 mod far;
 mod formula;
+mod lanes;
 mod newton;
 mod pairs;
 mod predict;
@@ -25,6 +26,8 @@ use boulevard_cuda::{Card, CudaError};
 use self::formula::CardKernel;
 pub(crate) use engine::{CardBlocks, ROUNDING as CARD_DRIFT};
 pub(crate) use far::FarRows;
+pub use lanes::CardCopy;
+pub(crate) use lanes::CardLanes;
 pub(crate) use pairs::{PairTask, solve_pairs};
 pub(crate) use predict::{Job, card_sums};
 #[cfg(feature = "card-times")]

@@ -31,6 +31,30 @@ enum Way {
     Plain,
 }
 
+impl Way {
+    /// Halves per row; none without tensor cores.
+    fn halves(self) -> usize {
+        match self {
+            Self::Narrow { width, .. } | Self::Wide { width, .. } => width,
+            Self::Plain => 0,
+        }
+    }
+}
+
+/// What a table is multiplied by before it is split, a power of two: splitting loses nothing.
+fn scale(largest: f64) -> f64 {
+    if largest > 0.0 { (LARGEST / largest).log2().floor().exp2() } else { 1.0 }
+}
+
+/// The kernel's formula for the split table.
+fn split_formula(kernel: &CardKernel, way: Way, largest: f64) -> Formula {
+    let (mut formula, scale) = (kernel.tensor.unwrap_or(kernel.single.formula), scale(largest));
+    if way.halves() > 0 {
+        formula.factor /= scale * scale;
+    }
+    formula
+}
+
 /// Rows in the form that sums are computed from.
 pub(super) enum Packed {
     Halves { high: Buffer<u16>, low: Buffer<u16>, norms: Buffer<f32> },
@@ -56,12 +80,31 @@ pub(super) struct CardTable {
     /// What was taken off the columns, and the largest absolute value after that.
     means: Option<Arc<Buffer<f64>>>,
     largest: f64,
-    pub exact: Buffer<f64>,
-    pub norms: Buffer<f64>,
-    pub all: Packed,
+    pub exact: Arc<Buffer<f64>>,
+    pub norms: Arc<Buffer<f64>>,
+    pub all: Arc<Packed>,
 }
 
 impl CardTable {
+    /// The same numbers for another kernel; none where it needs them in another form.
+    pub(super) fn with_kernel(&self, kernel: CardKernel) -> Option<Self> {
+        let way = choose(&self.card, &kernel, self.columns);
+        let alike = kernel.centered == self.kernel.centered && way.halves() == self.way.halves();
+        alike.then(|| Self {
+            card: self.card.clone(),
+            kernel,
+            rows: self.rows,
+            columns: self.columns,
+            way,
+            formula: split_formula(&kernel, way, self.largest),
+            means: self.means.clone(),
+            largest: self.largest,
+            exact: self.exact.clone(),
+            norms: self.norms.clone(),
+            all: self.all.clone(),
+        })
+    }
+
     /// Bytes on the card for a table: all of it in both forms, and once more the rows that are active.
     pub(super) fn bytes(rows: usize, columns: usize) -> usize {
         const PER_ROW: usize = 160;
@@ -155,15 +198,9 @@ impl CardTable {
         largest: f64,
     ) -> Result<Self, CudaError> {
         let norms = card.allocate::<f64>(rows)?;
-        let width = match way {
-            Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
-            Way::Plain => 0,
-        };
-        // A power of two: splitting loses nothing.
-        let scale = if largest > 0.0 { (LARGEST / largest).log2().floor().exp2() } else { 1.0 };
-        let mut formula = kernel.tensor.unwrap_or(kernel.single.formula);
+        let (width, scale) = (way.halves(), scale(largest));
+        let formula = split_formula(&kernel, way, largest);
         let all = if width > 0 {
-            formula.factor /= scale * scale;
             let (high, low) = (card.allocate::<u16>(rows * width)?, card.allocate::<u16>(rows * width)?);
             let norms32 = card.allocate::<f32>(rows)?;
             let launch = card.launch("split_rows").items(rows * 32).buffer(&exact).count(rows).count(columns).count(width).number(scale);
@@ -176,6 +213,7 @@ impl CardTable {
             Packed::Single(single)
         };
         card.synchronize()?;
+        let (exact, norms, all) = (Arc::new(exact), Arc::new(norms), Arc::new(all));
         Ok(Self { card, kernel, rows, columns, way, formula, means, largest, exact, norms, all })
     }
 
@@ -212,7 +250,7 @@ impl CardTable {
         weights: Option<(&Buffer<f64>, &Buffer<f32>)>,
     ) -> Result<Packed, CudaError> {
         let (card, width) = (&self.card, self.width());
-        match &self.all {
+        match &*self.all {
             Packed::Halves { high, low, norms } => {
                 let (to_high, to_low) = (card.allocate::<u16>(padded * width)?, card.allocate::<u16>(padded * width)?);
                 let to_norms = card.allocate::<f32>(padded)?;
@@ -245,7 +283,7 @@ impl CardTable {
     pub(super) fn columns_of(&self, ids: &[u32], steps: &[f64]) -> Result<Columns, CudaError> {
         let (count, padded) = (ids.len(), ids.len().next_multiple_of(self.tile().1));
         let (on_card, weights) = (self.card.upload(ids)?, self.card.upload(steps)?);
-        let weights32 = match self.all {
+        let weights32 = match *self.all {
             Packed::Halves { .. } => Some(self.card.allocate::<f32>(padded)?),
             Packed::Single(_) => None,
         };
@@ -413,7 +451,7 @@ fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
         None => Way::Plain,
         Some(formula) => Way::Wide {
             kernel: if formula.kind == 0 { "weigh_wide_exponential" } else { "weigh_wide" },
-            width: columns.next_multiple_of(32).max(32),
+            width: columns.next_multiple_of(16).max(16),
         },
     }
 }
