@@ -81,6 +81,7 @@ functions! {
     launch = "cuLaunchKernel" (*mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void, *mut *mut c_void, *mut *mut c_void);
     stream_create = "cuStreamCreate" (*mut *mut c_void, c_uint);
     stream_wait = "cuStreamSynchronize" (*mut c_void);
+    wait_for_all = "cuCtxSynchronize" ();
     error_name = "cuGetErrorName" (c_int, *mut *const c_char);
 }
 
@@ -217,9 +218,11 @@ impl Driver {
         self.check("cuMemAlloc", code).map(|()| address)
     }
 
-    /// Gives memory back; a card that is gone has no memory to give back.
+    /// Gives memory back, after the end of everything that any queue has to do; a card that is gone has no memory to give back.
     pub(crate) fn free(&self, address: Address) {
-        // SAFETY: called once per address, by the buffer that owns it; the driver waits for kernels that use it.
+        // SAFETY: takes no pointers.
+        let _ = unsafe { (self.functions.wait_for_all)() };
+        // SAFETY: called once per address, by the buffer that owns it; nobody uses it any more.
         let _ = unsafe { (self.functions.free)(address) };
     }
 

@@ -570,6 +570,35 @@ fn table() {
     workers(&context, &cover(131_072, 1.5));
 }
 
+/// Large tables: the same bits twice, and the processor's optimum. `BOULEVARD_ROWS` chooses, as in the table.
+#[test]
+#[ignore = "minutes on a card, and more on the processor"]
+fn large_tables_agree() {
+    let Some(context) = cuda() else { return };
+    let wanted = std::env::var("BOULEVARD_ROWS").unwrap_or_default();
+    let seconds = std::env::var("BOULEVARD_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(250);
+    for (name, n, c) in [("131k C=10", 131_072, 10.0), ("131k C=100", 131_072, 100.0), ("524k C=10", 524_288, 10.0)] {
+        if !wanted.is_empty() && !wanted.split(',').any(|row| row == name) {
+            continue;
+        }
+        let (problem, kernel) = (cover(n, 1.0), Kernel::rbf(0.05));
+        let (card, first) = fit(&problem, &kernel, c, &context);
+        let (again, second) = fit(&problem, &kernel, c, &context);
+        let differ = card.coefficients.iter().zip(&again.coefficients).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
+        println!("cov {name}: {first:.2} and {second:.2} s on the card, {differ} coefficients differ, violation {:.1e}", card.violation);
+        assert_eq!((card.stop, differ), (StopReason::Converged, 0), "{name}");
+        let limited = context.with_device(Device::Cpu).with_time_limit(std::time::Duration::from_secs(seconds));
+        let (cpu, seconds) = fit(&problem, &kernel, c, &limited);
+        let close = (cpu.objective - card.objective).abs() / cpu.objective.abs();
+        let [far, near] = [1e-3, 1e-5].map(|band| different(&problem, &cpu, &card, band));
+        println!("    processor {seconds:.1} s, {:?}: {close:.1e} apart, labels apart outside 1e-3 and 1e-5: {far} and {near}", cpu.stop);
+        // Whoever ran out of time has no optimum to compare with.
+        if cpu.stop == StopReason::Converged {
+            assert!(close <= 1e-6 && far == 0, "{name}: {close:e} {far}");
+        }
+    }
+}
+
 /// Five folds of 25 points of a grid: on the card at once and in turn, and on this machine's cores.
 fn many_problems(context: &Context<'_>) {
     let automatic = [0.125, 1.0, 8.0, 64.0, 512.0];

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use boulevard_cuda::{Buffer, Card, CudaError};
 
-use super::table::{CardTable, Packed, Sums};
+use super::partial::Sums;
+use super::table::{CardTable, Packed};
 use crate::solver::blocks::engine::{Candidate, Extremes, Load, Narrow, Recheck};
 
 type Done<T> = Result<T, CudaError>;

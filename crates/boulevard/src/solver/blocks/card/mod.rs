@@ -14,6 +14,7 @@ mod formula;
 mod lanes;
 mod newton;
 mod pairs;
+mod partial;
 mod predict;
 mod table;
 mod times;
