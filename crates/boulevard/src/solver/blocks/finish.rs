@@ -55,8 +55,9 @@ impl Loop<'_> {
 
     fn solve(&mut self) -> Outcome<Verdict> {
         self.begin()?;
-        let outer = self.outer_sets()?;
         let mut set = WorkingSet::new(self.plan.set);
+        self.ease(&mut set)?;
+        let outer = self.outer_sets()?;
         let mut answer = self.look(&set)?;
         let mut best = f64::INFINITY;
         let mut failures = 0;
@@ -173,6 +174,10 @@ impl Loop<'_> {
         }
         self.begin()?;
         self.widen()?;
+        // A point within small bounds would be judged by them.
+        while !self.later.is_empty() {
+            self.grow()?;
+        }
         Ok(self.certify()?.map_or(Verdict::Incomplete, |_| Verdict::Done(reason)))
     }
 }

@@ -1,5 +1,6 @@
 //! The loop: sets, their solutions, the gradient after them.
 
+use super::ease::unit;
 use super::engine::{Answer, BlockEngine, Load, Moved, Narrow, Outcome, Set, Want};
 use super::newton::{Factored, Schedule};
 use super::set::WorkingSet;
@@ -36,6 +37,8 @@ pub(crate) struct Plan {
     pub outer: Option<usize>,
     /// Relative error of the engine's sums.
     pub rounding: f64,
+    /// The kernel's diagonal, where cold fits begin with small bounds.
+    pub eased: Option<f64>,
 }
 
 /// How a descent ended.
@@ -51,6 +54,8 @@ pub(super) enum End {
 
 pub(super) struct Loop<'a> {
     pub problem: &'a DualProblem<'a>,
+    /// The same problem with larger bounds, in this order.
+    pub later: &'a [DualProblem<'a>],
     pub options: &'a Options,
     pub engine: &'a mut dyn BlockEngine,
     pub b: &'a mut [f64],
@@ -67,16 +72,16 @@ pub(super) struct Loop<'a> {
     /// The factor of the last of Newton's steps.
     pub factored: Factored,
     /// Violation below which rows are parked next.
-    park_at: f64,
+    pub park_at: f64,
     pub active: usize,
     /// Whether rounding was looked after in this descent.
     pub refreshed: bool,
 }
 
 impl<'a> Loop<'a> {
-    /// Loads the engine with the point and its gradient.
+    /// Loads the engine with the point and its gradient. Of several stages of a problem the last is the one to solve.
     pub(super) fn new(
-        problem: &'a DualProblem<'a>,
+        stages: &'a [DualProblem<'a>],
         options: &'a Options,
         engine: &'a mut dyn BlockEngine,
         b: &'a mut [f64],
@@ -85,16 +90,17 @@ impl<'a> Loop<'a> {
         iterations: &'a mut u64,
         plan: Plan,
     ) -> Outcome<Self> {
+        let (problem, later) = stages.split_first().expect("a problem has a stage");
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let status: Vec<u8> = (0..b.len()).map(|i| status(problem, i, b[i])).collect();
         engine.load(&Load { gradient, status: &status, kink: problem.kink })?;
         let support = b.iter().filter(|&&v| v != 0.0).count();
         let free = (0..b.len()).filter(|&i| inside(problem, i, b[i]) && b[i] != 0.0).count();
         let active = b.len();
-        let (least, most) = problem.linear.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
-        let schedule = Schedule::new(engine.newton().map(|newton| newton.costs()), 0.5 * (most - least));
+        let schedule = Schedule::new(engine.newton().map(|newton| newton.costs()), unit(problem.linear));
         Ok(Self {
             problem,
+            later,
             options,
             engine,
             b,
@@ -157,7 +163,7 @@ impl<'a> Loop<'a> {
             if *self.iterations >= self.options.max_iterations.unwrap_or(u64::MAX) {
                 return Ok((answer, End::Cut));
             }
-            if park && !self.refreshed && gap <= REFRESH_AT * self.options.tolerance {
+            if park && !self.refreshed && self.later.is_empty() && gap <= REFRESH_AT * self.options.tolerance {
                 self.refreshed = true;
                 if self.refresh()? {
                     self.schedule.refreshed();

@@ -78,7 +78,7 @@ impl<'a> CardBlocks<'a> {
         let most = self.card.shared_bytes() / SET_BYTES / 1024 * 1024;
         let set = if n < 12_000 { 1024 } else { 2048 };
         let set = set.min(most.max(1024));
-        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING }
+        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING, eased: self.factors.diagonal() }
     }
 
     pub(super) fn device(&self) -> Device {

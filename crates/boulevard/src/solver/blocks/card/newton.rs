@@ -48,6 +48,11 @@ impl Factors {
         Ok(Self { main, small, gram: card.allocate(0)?, ids, on_card, places, rows, costs, diagonal })
     }
 
+    /// The kernel's diagonal, where systems are solved.
+    pub(super) fn diagonal(&self) -> Option<f64> {
+        self.costs.map(|_| self.diagonal)
+    }
+
     pub(super) fn has_newton(&self) -> bool {
         self.costs.is_some()
     }

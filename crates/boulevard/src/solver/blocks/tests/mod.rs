@@ -96,7 +96,7 @@ pub(super) fn options(tolerance: f64) -> Options {
 
 /// Small sets, so that small problems take many rounds.
 pub(super) fn small_sets() -> Plan {
-    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING }
+    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING, eased: None }
 }
 
 /// What a run left.
