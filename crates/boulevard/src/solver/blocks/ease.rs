@@ -24,6 +24,11 @@ const UNTIL: f64 = 1.0;
 /// bound, and there is nothing to learn.
 const LEAST: f64 = 1.0;
 
+/// Once there are so many sets' worth of support vectors, and more than this share of them is free, bounds do not matter: the stages are
+/// left, and the point stays as it is.
+const ENOUGH: usize = 4;
+const LOOSE: f64 = 0.5;
+
 /// Half the range of slopes at zero: the unit of violations.
 pub(super) fn unit(linear: &[f64]) -> f64 {
     let (least, most) = linear.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
@@ -54,18 +59,32 @@ impl<'a> Loop<'a> {
             let answer = self.look(set)?;
             let target = (UNTIL * unit(self.problem.linear)).max(self.options.tolerance);
             self.descend(set, answer, target, true)?;
-            self.grow()?;
+            if self.is_loose() {
+                self.later = &self.later[self.later.len() - 1..];
+                self.grow_by(1.0)?;
+            } else {
+                self.grow()?;
+            }
         }
         Ok(())
     }
 
+    /// Whether the bounds of an early stage are too wide to teach anything.
+    pub(super) fn is_loose(&self) -> bool {
+        !self.later.is_empty() && self.support > ENOUGH * self.plan.set && self.free as f64 > LOOSE * self.support as f64
+    }
+
     /// Goes on with the bounds of the next stage, from the point and its gradient, grown with them. Every row is active afterwards.
     pub(super) fn grow(&mut self) -> Outcome<()> {
+        self.grow_by(FACTOR)
+    }
+
+    fn grow_by(&mut self, factor: f64) -> Outcome<()> {
         let Some((next, later)) = self.later.split_first() else { return Ok(()) };
         self.widen()?;
         let mut gradient = self.engine.gradient()?;
-        gradient.iter_mut().zip(self.problem.linear).for_each(|(g, linear)| *g = FACTOR * (*g - linear) + linear);
-        self.b.iter_mut().for_each(|b| *b *= FACTOR);
+        gradient.iter_mut().zip(self.problem.linear).for_each(|(g, linear)| *g = factor * (*g - linear) + linear);
+        self.b.iter_mut().for_each(|b| *b *= factor);
         (self.problem, self.later) = (next, later);
         let status: Vec<u8> = (0..self.b.len()).map(|i| status(self.problem, i, self.b[i])).collect();
         self.park_at = f64::INFINITY;

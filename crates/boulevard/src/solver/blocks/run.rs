@@ -66,7 +66,7 @@ pub(super) struct Loop<'a> {
     since: Option<Vec<f64>>,
     /// Whether the engine's gradient is still that of zero.
     unknown: bool,
-    support: usize,
+    pub support: usize,
     pub free: usize,
     pub schedule: Schedule,
     /// The factor of the last of Newton's steps.
@@ -157,7 +157,7 @@ impl<'a> Loop<'a> {
         }
         loop {
             let gap = answer.gap();
-            if gap <= target {
+            if gap <= target || self.is_loose() {
                 return Ok((answer, End::Reached));
             }
             if *self.iterations >= self.options.max_iterations.unwrap_or(u64::MAX) {
