@@ -374,7 +374,7 @@ static void bordered(u32 size, u32 joined, u32 held, u32 sides, u32 panel) {
 
 // A random problem of a set; the violation that is left is computed from scratch.
 static void local_problem(u32 q, bool two, double kink, double c) {
-    const u32 threads = q <= 2048 ? 256 : 512, stride = q <= 1024 ? 1024 : threads * 8, d = 5;
+    const u32 threads = q <= 1024 ? 256 : 512, stride = threads * 4, d = 5;
     Aligned<float> matrix((size_t)q * stride, NAN);
     std::vector<double> x(q * d);
     for (double &v : x) v = normal();
@@ -427,8 +427,8 @@ static void local_problem(u32 q, bool two, double kink, double c) {
         });
     };
     auto solve = [&](u64 most) {
-        if (two) stride == 1024 ? run(local_two_256x4, most) : stride == 2048 ? run(local_two_256x8, most) : run(local_two_512x8, most);
-        else stride == 1024 ? run(local_one_256x4, most) : stride == 2048 ? run(local_one_256x8, most) : run(local_one_512x8, most);
+        if (two) threads == 256 ? run(local_two_256, most) : run(local_two_512, most);
+        else threads == 256 ? run(local_one_256, most) : run(local_one_512, most);
     };
     solve(100000);
     double sums[2] = {0, 0};

@@ -3,7 +3,7 @@
 //     i = the variable that may grow with the smallest slope (of the group with the largest violation)
 //     j = the variable that may fall whose step with i gains most:  (slope_j - slope_i)^2 / (K_ii + K_jj - 2 K_ij)
 //
-// Gradients live in registers, four or eight variables per thread (fewer threads have less to say to each other), and beside them what a variable's slopes differ from its gradient by: plus or
+// Gradients live in registers, four variables per thread, and beside them what a variable's slopes differ from its gradient by: plus or
 // minus the kink, or infinity where it cannot move. Values and bounds are in shared memory in double precision. All threads compute the
 // step; the first one writes it after the next barrier, when nobody reads the old values any more. Who is best is first found by value
 // alone; only the thread that has it looks up which of its variables that was.
@@ -22,36 +22,20 @@ __device__ __forceinline__ float fall_offset(double b, double lower, float kink)
     return b > lower ? (b > 0.0 ? kink : -kink) : __uint_as_float(0xff800000u);
 }
 
-// The variable behind a thread's place `v`: fours of neighbors, so that threads side by side read memory side by side.
-template <int THREADS>
-__device__ __forceinline__ u32 variable(u32 thread, int v) {
-    return (u32)(v / 4) * (4 * THREADS) + 4 * thread + (u32)(v % 4);
-}
-
-// A thread's values of a row.
-template <int THREADS, int V>
-__device__ __forceinline__ void own_values(const float *row, u32 thread, float (&values)[V]) {
-#pragma unroll
-    for (int v = 0; v < V; v += 4) {
-        const float4 four = *(const float4 *)(row + variable<THREADS>(thread, v));
-        values[v] = four.x, values[v + 1] = four.y, values[v + 2] = four.z, values[v + 3] = four.w;
-    }
-}
-
-template <int THREADS, int V, bool TWO>
+template <int THREADS, bool TWO>
 __device__ void local(const float *matrix, u32 size, u32 stride, const double *gradient, const double *start, const double *lower,
                       const double *upper, const u8 *second, double kink64, double stop64, u64 max_steps, double *out, u64 *counters,
                       u8 *memory) {
-    enum { WARPS = THREADS / 32, GROUPS = TWO ? 2 : 1 };
+    enum { V = 4, WARPS = THREADS / 32, GROUPS = TWO ? 2 : 1 };
     __shared__ LocalFound found;
     double *b = (double *)memory, *low_bound = b + THREADS * V, *high_bound = low_bound + THREADS * V;
-    u32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, members = 0;
+    u32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, own = thread * V, members = 0;
     float kink = (float)kink64, stop = (float)stop64;
     const float none = __uint_as_float(0xff800000u);
     float g[V], grow[V], fall[V], diagonal[V];
 #pragma unroll
     for (int v = 0; v < V; v++) {
-        u32 at = variable<THREADS>(thread, v);
+        u32 at = own + v;
         bool real = at < size;
         b[at] = real ? start[at] : 0.0;
         low_bound[at] = real ? lower[at] : 0.0;
@@ -82,10 +66,10 @@ __device__ void local(const float *matrix, u32 size, u32 stride, const double *g
             u32 key = ordered(least), of_warp = warp_min(key), low = warp_max(ordered(most));
             u32 who = __ballot_sync(0xffffffffu, key == of_warp);
             if ((int)lane == __ffs(who) - 1) {
-                u32 at = variable<THREADS>(thread, 0);
+                u32 at = own;
 #pragma unroll
                 for (int v = V - 1; v >= 0; v--)
-                    if ((!TWO || ((members >> v) & 1) == (u32)group) && g[v] + grow[v] == least) at = variable<THREADS>(thread, v);
+                    if ((!TWO || ((members >> v) & 1) == (u32)group) && g[v] + grow[v] == least) at = own + v;
                 found.key[buffer][group][warp] = of_warp;
                 found.index[buffer][group][warp] = at;
                 found.low[buffer][group][warp] = low;
@@ -117,8 +101,9 @@ __device__ void local(const float *matrix, u32 size, u32 stride, const double *g
         }
         if (!(gap > stop) || step >= max_steps) break;
         // The partner.
-        float k_ii = matrix[(u64)i * stride + i], k_i[V], gain[V], best = 0.0f;
-        own_values<THREADS, V>(matrix + (u64)i * stride, thread, k_i);
+        const float4 row_i = *(const float4 *)(matrix + (u64)i * stride + own);
+        float k_ii = matrix[(u64)i * stride + i];
+        float k_i[V] = {row_i.x, row_i.y, row_i.z, row_i.w}, gain[V], best = 0.0f;
 #pragma unroll
         for (int v = 0; v < V; v++) {
             float both = k_ii + diagonal[v], difference = fmaxf(g[v] + fall[v] - slope_i, 0.0f);
@@ -134,7 +119,7 @@ __device__ void local(const float *matrix, u32 size, u32 stride, const double *g
             for (int v = V - 1; v >= 0; v--)
                 if (best > 0.0f && gain[v] == best) {
                     float both = k_ii + diagonal[v];
-                    partner.y = __uint_as_float(variable<THREADS>(thread, v));
+                    partner.y = __uint_as_float(own + v);
                     partner.z = g[v] + fall[v];
                     partner.w = fmaxf(both - 2.0f * k_i[v], 1e-6f * both + 1e-30f);
                 }
@@ -147,8 +132,7 @@ __device__ void local(const float *matrix, u32 size, u32 stride, const double *g
         float4 partner = found.partner[buffer][__ffs(who) - 1];
         u32 j = __float_as_uint(partner.y);
         if (j == 0xffffffffu) break;
-        float k_j[V];
-        own_values<THREADS, V>(matrix + (u64)j * stride, thread, k_j);
+        const float4 row_j = *(const float4 *)(matrix + (u64)j * stride + own);
         double wanted = (double)((partner.z - slope_i) * reciprocal(partner.w));
         double b_i = b[i], b_j = b[j], limit_i = high_bound[i], limit_j = low_bound[j];
         // Where the absolute value has its kink the slope changes: a step ends there.
@@ -162,47 +146,38 @@ __device__ void local(const float *matrix, u32 size, u32 stride, const double *g
         moved_i = i;
         moved_j = j;
         pending = true;
-        float length32 = (float)length;
+        float length32 = (float)length, k_j[V] = {row_j.x, row_j.y, row_j.z, row_j.w};
 #pragma unroll
         for (int v = 0; v < V; v++) g[v] += length32 * (k_i[v] - k_j[v]);
-        if (i / 4 % THREADS == thread || j / 4 % THREADS == thread) {
+        if (i / V == thread || j / V == thread) {
 #pragma unroll
-            for (int v = 0; v < V; v++) {
-                u32 at = variable<THREADS>(thread, v);
-                if (at == i || at == j) {
-                    double value = at == i ? value_i : value_j;
-                    grow[v] = grow_offset(value, high_bound[at], kink);
-                    fall[v] = fall_offset(value, low_bound[at], kink);
+            for (int v = 0; v < V; v++)
+                if (own + v == i || own + v == j) {
+                    double value = own + v == i ? value_i : value_j;
+                    grow[v] = grow_offset(value, high_bound[own + v], kink);
+                    fall[v] = fall_offset(value, low_bound[own + v], kink);
                 }
-            }
         }
     }
     __syncthreads();
-    for (int v = 0; v < V; v++) {
-        u32 at = variable<THREADS>(thread, v);
-        if (at < size) out[at] = b[at];
-    }
+    for (int v = 0; v < V; v++)
+        if (own + v < size) out[own + v] = b[own + v];
     if (thread == 0) {
         counters[0] = step;
         counters[1] = (u64)__double_as_longlong((double)gap);
     }
 }
 
-#define LOCAL_KERNEL(THREADS, V, NAME, TWO)                                                                                                \
+#define LOCAL_KERNEL(THREADS, NAME, TWO)                                                                                                   \
     extern "C" __global__ void __launch_bounds__(THREADS, 1)                                                                               \
-        NAME##_##THREADS##x##V(const float *matrix, u32 size, u32 stride, const double *gradient, const double *start,                     \
-                               const double *lower, const double *upper, const u8 *second, double kink, double stop, u64 max_steps,        \
-                               double *out, u64 *counters) {                                                                               \
+        NAME##_##THREADS(const float *matrix, u32 size, u32 stride, const double *gradient, const double *start, const double *lower,      \
+                         const double *upper, const u8 *second, double kink, double stop, u64 max_steps, double *out, u64 *counters) {     \
         SHARED_BYTES(memory);                                                                                                              \
-        local<THREADS, V, TWO>(matrix, size, stride, gradient, start, lower, upper, second, kink, stop, max_steps, out, counters, memory); \
+        local<THREADS, TWO>(matrix, size, stride, gradient, start, lower, upper, second, kink, stop, max_steps, out, counters, memory);    \
     }
-LOCAL_KERNEL(256, 4, local_one, false)
-LOCAL_KERNEL(128, 8, local_one, false)
-LOCAL_KERNEL(512, 4, local_one, false)
-LOCAL_KERNEL(256, 8, local_one, false)
-LOCAL_KERNEL(128, 16, local_one, false)
-LOCAL_KERNEL(1024, 4, local_one, false)
-LOCAL_KERNEL(512, 8, local_one, false)
-LOCAL_KERNEL(256, 4, local_two, true)
-LOCAL_KERNEL(256, 8, local_two, true)
-LOCAL_KERNEL(512, 8, local_two, true)
+LOCAL_KERNEL(256, local_one, false)
+LOCAL_KERNEL(512, local_one, false)
+LOCAL_KERNEL(1024, local_one, false)
+LOCAL_KERNEL(256, local_two, true)
+LOCAL_KERNEL(512, local_two, true)
+LOCAL_KERNEL(1024, local_two, true)

@@ -114,6 +114,7 @@ impl Solver<'_> {
             outer: (n >= HUGE && cold).then_some(n / OUTER),
             rounding: T::ROUNDING,
             eased: None,
+            thinned: 1,
         }
     }
 }

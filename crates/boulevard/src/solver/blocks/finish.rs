@@ -104,7 +104,7 @@ impl Loop<'_> {
             if gap <= OUTER_UNTIL * first || gap <= MARGIN * self.options.tolerance {
                 break;
             }
-            let (ids, _) = wide.renew(&answer);
+            let (ids, _) = wide.renew(&answer, 1);
             self.narrow(Narrow::To(&ids))?;
             let mut set = WorkingSet::new(self.plan.set);
             let inner = self.look(&set)?;

@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     pub rounding: f64,
     /// The kernel's diagonal, where cold fits begin with small bounds.
     pub eased: Option<f64>,
+    /// So many times as many candidates are looked at as a set takes: every so manieth of them comes first.
+    pub thinned: usize,
 }
 
 /// How a descent ended.
@@ -134,7 +136,7 @@ impl<'a> Loop<'a> {
 
     /// Candidates for a set among the active rows, nothing having moved.
     pub(super) fn look(&mut self, set: &WorkingSet) -> Outcome<Answer> {
-        let want = Want { count: set.wanted(self.groups), kept: set.kept(), progress: self.progress(None) };
+        let want = Want { count: self.plan.thinned * set.wanted(self.groups), kept: set.kept(), progress: self.progress(None) };
         self.engine.step(Moved::NONE, &want)
     }
 
@@ -189,7 +191,7 @@ impl<'a> Loop<'a> {
     /// One set: solved, moved, and the next candidates; none if nothing moved.
     fn round(&mut self, set: &mut WorkingSet, answer: &Answer) -> Outcome<Option<Answer>> {
         let gap = answer.gap();
-        let (ids, mut gradient) = set.renew(answer);
+        let (ids, mut gradient) = set.renew(answer, self.plan.thinned);
         let second: Vec<bool> =
             if self.groups == 2 { ids.iter().map(|&id| self.problem.in_second_group(id as usize)).collect() } else { Vec::new() };
         // Only differences matter within a group: around zero single precision has the most digits for them.
@@ -227,7 +229,7 @@ impl<'a> Loop<'a> {
         let mostly_free = self.mostly_free();
         set.size = if mostly_free { self.plan.small_set } else { self.plan.set };
         set.keep(|id| inside(self.problem, id as usize, self.b[id as usize]), mostly_free);
-        let want = Want { count: set.wanted(self.groups), kept: set.kept(), progress: self.progress(Some(gap)) };
+        let want = Want { count: self.plan.thinned * set.wanted(self.groups), kept: set.kept(), progress: self.progress(Some(gap)) };
         let outcome = self.engine.step(Moved { ids: &moved_ids, steps: &steps, status: &status }, &want);
         if outcome.is_err() {
             // The gradient did not follow: the last point whose gradient is known stays.

@@ -31,10 +31,10 @@ const EXACT_PIECE: f64 = 0.02;
 const USUAL_PACE: f64 = 5e-14;
 /// Bytes of shared memory per variable of a set: value and bounds in double precision.
 const SET_BYTES: usize = 24;
-/// Variables of the largest set that the kernels solve.
-const LARGEST_SET: usize = 4096;
 /// Problems from this size begin with small bounds: sets of smaller ones hold a good part of the rows, and settle them without.
 const EASED_FROM: usize = 60_000;
+/// With so many rows per variable of a set, the steepest candidates are much alike: every second one says as much.
+const ALIKE_FROM: usize = 128;
 /// Relative error of sums of halves, in units of the values.
 pub(crate) const ROUNDING: f64 = 2.4e-7;
 
@@ -81,8 +81,10 @@ impl<'a> CardBlocks<'a> {
         let n = self.table.rows;
         let most = self.card.shared_bytes() / SET_BYTES / 1024 * 1024;
         let set = if n < 12_000 { 1024 } else { 2048 };
-        let set = set.min(most.clamp(1024, LARGEST_SET));
-        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING, eased: self.factors.diagonal().filter(|_| n >= EASED_FROM) }
+        let set = set.min(most.max(1024));
+        let eased = self.factors.diagonal().filter(|_| n >= EASED_FROM);
+        let thinned = if n >= ALIKE_FROM * set { 2 } else { 1 };
+        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING, eased, thinned }
     }
 
     pub(super) fn device(&self) -> Device {
@@ -140,23 +142,25 @@ impl<'a> CardBlocks<'a> {
 
     fn local(&mut self, set: &Set<'_>) -> std::result::Result<SetSolution, CudaError> {
         let (card, q) = (self.card.clone(), set.ids.len());
-        let two = !set.second.is_empty();
-        let (stride, threads, kernel) = match (q, two) {
-            (..=1024, false) => (1024, 256, "local_one_256x4"),
-            (..=1024, true) => (1024, 256, "local_two_256x4"),
-            (..=2048, false) => (2048, 256, "local_one_256x8"),
-            (..=2048, true) => (2048, 256, "local_two_256x8"),
-            (_, false) => (LARGEST_SET, 512, "local_one_512x8"),
-            (_, true) => (LARGEST_SET, 512, "local_two_512x8"),
-        };
+        let threads = [256, 512, 1024].into_iter().find(|threads| 4 * threads >= q).unwrap_or(1024);
+        let stride = 4 * threads;
         if self.matrix.len() < q * stride {
             self.matrix = card.allocate(0)?;
             self.matrix = card.allocate(stride * stride)?;
         }
         timed(&card, "gram", || self.table.store(&card.upload(set.ids)?, q, &self.matrix, stride))?;
         let numbers = card.upload(&[set.gradient, set.start, set.lower, set.upper].concat())?;
+        let two = !set.second.is_empty();
         let second = card.upload(&set.second.iter().map(|&second| u8::from(second)).collect::<Vec<_>>())?;
         let out = card.allocate::<f64>(q + 2)?;
+        let kernel = match (two, threads) {
+            (false, 256) => "local_one_256",
+            (false, 512) => "local_one_512",
+            (false, _) => "local_one_1024",
+            (true, 256) => "local_two_256",
+            (true, 512) => "local_two_512",
+            (true, _) => "local_two_1024",
+        };
         let launch = card.launch(kernel).threads(threads).shared(stride * SET_BYTES).buffer(&self.matrix).count(q).count(stride);
         let launch = (0..4).fold(launch, |launch, part| launch.part(&numbers, part * q)).buffer(&second);
         let launch = launch.number(set.kink).number(set.stop).long(set.max_steps.min(STEPS_PER_VARIABLE * q as u64));
