@@ -200,12 +200,13 @@ impl MultiTaskSelection {
         context: &Context<'_>,
     ) -> Result<MultiTaskSelectionModel> {
         let tasks = scaled.unwrap_or(raw);
-        let (mut choice, stop) = self.settle(raw, tasks, context)?;
+        let wide = self.wide_training(tasks, context)?;
+        let (mut choice, stop) = self.settle(raw, tasks, wide.as_ref(), context)?;
         // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.
         let small = tasks.rows().saturating_mul(tasks.features()).saturating_mul(tasks.targets.len()) < SMALL;
         let tolerance = if small && self.standardizes() { self.tolerance.min(TIGHT) } else { self.tolerance };
         let settled = Self { c: Some(choice.c), ln_rho: Some(choice.ln_rho), tolerance, ..self.clone() };
-        let training = Training::new(&settled, tasks, context)?;
+        let training = wide.map_or_else(|| Training::new(&settled, tasks, context), Ok)?;
         let solved = settled.solve(&training, choice.ln_rho, choice.c, None, context);
         let mut model = settled.model(&training, solved, start)?;
         model.report.stop = self.judged(&model.report).worst(stop);
@@ -267,7 +268,10 @@ impl MultiTaskSelection {
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks, context)).transpose()?;
         let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
         // The whole path has one c: the one that the fit itself would choose.
-        let c = self.c.map_or_else(|| self.settle(raw, tasks, context).map(|(choice, _)| choice.c), Ok)?;
+        let c = self.c.map_or_else(
+            || self.settle(raw, tasks, self.wide_training(tasks, context)?.as_ref(), context).map(|(choice, _)| choice.c),
+            Ok,
+        )?;
         let settled = Self { c: Some(c), ..self.clone() };
         let training = Training::new(&settled, tasks, context)?;
         let mut models: Vec<Option<MultiTaskSelectionModel>> = vec![None; ln_rhos.len()];

@@ -3,6 +3,7 @@
 //! | problem | route |
 //! |---|---|
 //! | kernels, small tables | interior point to the tolerance, where that is tight Newton's method from 1e-6 on |
+//! | many more features than samples | switches and machines in turns in the space of samples, Newton's method to the tolerance |
 //! | large tables of features | coordinate ascent to a rough gap, Newton's method to the tolerance |
 //! | a neighbor on a path is solved | Newton's method from its weights |
 //!
@@ -13,12 +14,15 @@ mod ascent;
 mod block;
 mod descent;
 mod interior;
+mod machine;
 mod newton;
+pub(super) mod sampled;
 
 use self::ascent::Ascent;
 use self::descent::{Descent, descend};
 use self::interior::Interior;
 use self::newton::Point;
+use self::sampled::{Sampled, is_wide, most_moves};
 use super::problem::{Certificate, Problem};
 use crate::linalg;
 use crate::observe::{Context, Progress, StopReason};
@@ -39,6 +43,9 @@ const NEWTON_STEPS: usize = 30;
 const FEW_STEPS: usize = 10;
 /// Turns of one run of coordinate ascent.
 const TURNS: usize = 120;
+/// Turns in the space of samples, and the share of the primal that switches may still gain when the first certificate is asked for.
+const SAMPLED_TURNS: usize = 100;
+const SAMPLED_GOAL: f64 = 1e-3;
 /// Multiplications of an interior point step up to which it is the first choice.
 const SMALL_STEP: f64 = 4e6;
 
@@ -64,6 +71,8 @@ pub(super) enum Route {
     Interior,
     #[cfg(test)]
     Ascent,
+    #[cfg(test)]
+    Sampled,
 }
 
 struct Run<'a, 'c> {
@@ -101,6 +110,16 @@ impl Run<'_, '_> {
                 return stop;
             }
         }
+        let in_samples = match route {
+            Route::Automatic => start.is_none() && self.wide(),
+            #[cfg(test)]
+            Route::Sampled => true,
+            #[cfg(test)]
+            _ => false,
+        };
+        if in_samples && let Some(stop) = self.sampled() {
+            return stop;
+        }
         let features = self.problem.table(0).padded().is_some();
         let first = match route {
             // Coordinates move slowly where multipliers may grow large.
@@ -108,7 +127,7 @@ impl Run<'_, '_> {
             #[cfg(test)]
             Route::Interior => true,
             #[cfg(test)]
-            Route::Ascent => false,
+            Route::Ascent | Route::Sampled => false,
         };
         if !first && let Some(stop) = self.ascend(if self.problem.tasks.len() == 1 { &SETTLED[..1] } else { &SETTLED }) {
             return stop;
@@ -122,6 +141,48 @@ impl Run<'_, '_> {
             return stop;
         }
         StopReason::MaxIterations
+    }
+
+    /// Whether there are so many more features than samples that the space of samples is the place to work in.
+    fn wide(&self) -> bool {
+        let shapes: Vec<(usize, usize)> = self.problem.tables.iter().map(|table| (table.rows, table.groups)).collect();
+        self.problem.table(0).padded().is_some() && self.problem.variance.is_some() && is_wide(&shapes)
+    }
+
+    /// Turns of switches and machines in the space of samples. One task's answer is finished by Newton's method; several are coupled by
+    /// their switches, which makes its systems dear, and the turns go on to the end.
+    fn sampled(&mut self) -> Option<StopReason> {
+        let problem = self.problem;
+        let Ok(mut sampled) = Sampled::new(problem) else {
+            return watch(self.context, self.limits, &mut self.steps)(f64::INFINITY);
+        };
+        let alone = problem.tasks.len() == 1;
+        let (mut progress, mut goal) = (f64::INFINITY, SAMPLED_GOAL);
+        for _ in 0..SAMPLED_TURNS {
+            let most = alone.then(|| most_moves(problem.table(0).rows));
+            let turn = sampled.turn(problem, (0.1 * progress).clamp(1e-12, 1e-3), most);
+            progress = turn.progress;
+            let stop = watch(self.context, self.limits, &mut self.steps)(progress);
+            if progress <= goal || stop.is_some() {
+                let certificate = sampled.certify(problem);
+                let gap = certificate.relative();
+                self.keep(certificate);
+                if gap <= self.limits.tolerance {
+                    return Some(StopReason::Converged);
+                }
+                if stop.is_some() {
+                    return stop;
+                }
+                if alone {
+                    return self.newton(sampled.point(problem, CURVES[0]), true, NEWTON_STEPS);
+                }
+                goal = progress * (0.5 * self.limits.tolerance / gap).clamp(0.01, 0.7);
+            }
+            if sampled.follow(problem, &turn).is_err() {
+                break;
+            }
+        }
+        None
     }
 
     /// Multiplications of one interior point step, roughly.
