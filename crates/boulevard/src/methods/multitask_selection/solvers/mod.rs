@@ -29,6 +29,8 @@ use crate::observe::{Context, Progress, StopReason};
 
 /// The relative gap at which Newton's method takes over from the interior point method, which is as fast until then.
 const ROUGH: f64 = 1e-6;
+/// Tolerances below this get Newton's method in any case.
+const TIGHT: f64 = 1e-8;
 /// Coordinate ascent hands over when a turn changes the primal by less than this share of it, time after time.
 const SETTLED: [f64; 4] = [3e-3, 1e-4, 1e-6, 0.0];
 /// The curve parameters of the interior point method, tried in order.
@@ -167,13 +169,14 @@ impl Run<'_, '_> {
                 let certificate = sampled.certify(problem);
                 let gap = certificate.relative();
                 self.keep(certificate);
-                if gap <= self.limits.tolerance {
+                if gap <= self.limits.tolerance && self.limits.tolerance >= TIGHT {
                     return Some(StopReason::Converged);
                 }
                 if stop.is_some() {
                     return stop;
                 }
-                if alone {
+                // A tight tolerance asks for Newton's last steps, which take the optimality conditions down to rounding.
+                if alone || (self.limits.tolerance < TIGHT && gap <= ROUGH) {
                     return self.newton(sampled.point(problem, CURVES[0]), true, NEWTON_STEPS);
                 }
                 goal = progress * (0.5 * self.limits.tolerance / gap).clamp(0.01, 0.7);
