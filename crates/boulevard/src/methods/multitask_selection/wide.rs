@@ -15,7 +15,7 @@ use crate::observe::{Context, StopReason};
 use crate::parallel;
 
 /// A trial ends when its switches can gain no more than this share of the primal: what is left is some times as much.
-const SETTLED: f64 = 3e-4;
+const SETTLED: f64 = 1e-3;
 /// Or after this many turns.
 const TURNS: usize = 30;
 /// Accuracy of the machines between, as a share of the primal.
