@@ -27,6 +27,10 @@ pub(super) const LEAST_LN_RHO: f64 = -700.0;
 /// Values in all tables and tasks up to which automatic fits are solved to rounding, and the gap that stands for it.
 const SMALL: usize = 200_000;
 const TIGHT: f64 = 1e-10;
+/// Accuracy of the systems that couple tasks, and the same from tolerances on that only trials have.
+const COUPLING: f64 = 1e-12;
+const COARSE_COUPLING: f64 = 1e-6;
+const COARSE: f64 = 1e-3;
 /// Steps where no limit was given.
 const STEPS: u64 = 1000;
 
@@ -313,6 +317,7 @@ impl MultiTaskSelection {
                 margin,
                 classify,
                 variance: (self.bias == BiasPrior::Gaussian).then_some(self.bias_variance),
+                coupling: if self.tolerance < COARSE { COUPLING } else { COARSE_COUPLING },
                 threads: context.threads,
                 context: *context,
             };

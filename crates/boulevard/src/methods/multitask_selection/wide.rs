@@ -81,6 +81,7 @@ impl MultiTaskSelection {
             margin: if classify { Margin::classification(c) } else { Margin::regression(c, self.epsilon, self.margin_prior) },
             classify,
             variance: Some(self.bias_variance),
+            coupling: 0.0, // nothing is solved for several tasks at once here
             threads: 1,
             context: *context,
         };

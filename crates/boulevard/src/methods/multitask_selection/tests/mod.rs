@@ -76,6 +76,7 @@ fn problem(vector: &Vector) -> Problem<'_> {
         margin,
         classify: json["loss"] == "classification",
         variance: (json["bias"]["type"] == "gaussian").then(|| json["bias"]["sigma2"].as_f64().unwrap()),
+        coupling: 1e-12,
         threads: 1,
         context: crate::observe::Context::single(),
     }
