@@ -617,7 +617,9 @@ int main() {
     Formula rbf = {EXPONENTIAL, 0, 0.04, -0.02, 0.0};
     for (u32 width : {16u, 32u, 48u, 64u, 96u, 128u}) tensor(width == 64 ? 140 : 70, width - (width > 32 ? 10 : 3), width, 70, width == 64 ? 2 : 1, false, rbf, 3e-5);
     tensor(150, 150, 160, 140, 2, true, rbf, 3e-5);
-    tensor(60, 40, 64, 50, 1, true, {POWER, 3, 0.01, 0.0, 1.0}, 1e-4);
+    tensor(150, 140, 144, 140, 1, true, rbf, 3e-5);
+    tensor(60, 12, 16, 50, 1, true, rbf, 3e-5);
+    tensor(60, 40, 48, 50, 1, true, {POWER, 3, 0.01, 0.0, 1.0}, 1e-4);
     tensor(60, 40, 64, 50, 1, true, {IDENTITY, 1, 1.0, 0.0, 0.0}, 1e-5);
     tensor(60, 20, 32, 50, 1, true, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0}, 1e-4);
     plain<double>(150, 21, 90, 2, PRODUCT, rbf, weigh_double_product, false, 1e-13);

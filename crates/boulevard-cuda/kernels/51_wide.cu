@@ -1,5 +1,5 @@
 // Weighted sums on tensor cores for any number of features and every kernel of an inner product or a distance: tiles of 128 x 128, both
-// sides pass through shared memory in pieces of 32 features. The split into halves is that of 50_narrow.cu. The same values can be stored
+// sides pass through shared memory in pieces of 32 features, of which the last may have 16. The split into halves is that of 50_narrow.cu. The same values can be stored
 // instead (STORE), for machines with several outputs and for many problems on one table; of a symmetric matrix half is computed.
 
 #if defined(TENSOR_CORES)
@@ -41,16 +41,19 @@ struct WideLoader {
     __device__ __forceinline__ void next(WideStage *stages) {
         if (tile < last) {
             WideStage &to = stages[stage];
+            // Of the last piece there may be half.
+            if (k + part < width) {
 #pragma unroll
-            for (u32 j = 0; j < 2; j++) {
-                u32 place = (line + 64 * j) * WIDE_STRIDE + part;
-                copy16(&to.row_high[place], high + of_row[j] + k);
-                copy16(&to.row_low[place], low + of_row[j] + k);
-                copy16(&to.column_high[place], column_high + of_column[j] + k);
-                copy16(&to.column_low[place], column_low + of_column[j] + k);
+                for (u32 j = 0; j < 2; j++) {
+                    u32 place = (line + 64 * j) * WIDE_STRIDE + part;
+                    copy16(&to.row_high[place], high + of_row[j] + k);
+                    copy16(&to.row_low[place], low + of_row[j] + k);
+                    copy16(&to.column_high[place], column_high + of_column[j] + k);
+                    copy16(&to.column_low[place], column_low + of_column[j] + k);
+                }
             }
             k += WIDE_CHUNK;
-            if (k == width) {
+            if (k >= width) {
                 k = 0;
                 tile++;
                 find_columns();
@@ -61,11 +64,12 @@ struct WideLoader {
     }
 };
 
-// Products of one piece.
+// Products of one piece, or of the first `STEPS` times 16 features of it.
+template <int STEPS>
 __device__ __forceinline__ void wide_multiply(float (&large)[2][8][4], float (&small)[2][8][4], const WideStage &stage, u32 warp_row,
                                               u32 warp_column, u32 lane) {
 #pragma unroll
-    for (int k = 0; k < WIDE_CHUNK / 16; k++) {
+    for (int k = 0; k < STEPS; k++) {
         u32 a_high[2][4], a_low[2][4];
 #pragma unroll
         for (int m = 0; m < 2; m++) {
@@ -134,7 +138,10 @@ __device__ void wide(const Half *high, const Half *low, const float *norms, u32 
             copies_arrived<1>();
             __syncthreads();
             loader.next(stages);
-            wide_multiply(large, small, stages[used], warp_row, warp_column, lane);
+            if (k + WIDE_CHUNK <= width)
+                wide_multiply<WIDE_CHUNK / 16>(large, small, stages[used], warp_row, warp_column, lane);
+            else
+                wide_multiply<1>(large, small, stages[used], warp_row, warp_column, lane);
             used = used == 2 ? 0 : used + 1;
         }
         u32 first_column = tile * WIDE + warp_column + (lane & 3) * 2;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::driver::{Address, Driver, Handle, Slot};
 use crate::error::CudaError;
+use crate::lane::Lanes;
 use crate::signature::signatures;
 use crate::{Formula, HOPPER_TEXT, PLAIN_TEXT, TENSOR_TEXT};
 
@@ -29,18 +30,18 @@ const STAGED: usize = 8 << 20;
 const STAGING_THREADS: usize = 8;
 const STAGING_BYTES: usize = 2 << 20;
 
-/// Blocks of memory that nobody uses, by size.
+/// Blocks of memory that nobody uses, by lane and size.
 ///
-/// All work is in one stream, so that whoever gets a block comes after whoever had it.
+/// All work of a lane is in one queue, so that whoever gets a block there comes after whoever had it.
 #[derive(Default)]
 struct Pool {
-    blocks: HashMap<usize, Vec<Address>>,
+    blocks: HashMap<(usize, usize), Vec<Address>>,
     bytes: usize,
 }
 
 /// A card whose kernels are loaded. Opened once per process and number, then shared.
 pub struct Card {
-    driver: &'static Driver,
+    pub(crate) driver: &'static Driver,
     context: Handle,
     module: Handle,
     /// Kernels that this card has larger instructions for, and their names.
@@ -48,6 +49,7 @@ pub struct Card {
     signatures: HashMap<&'static str, Vec<usize>>,
     functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
     pool: Mutex<Pool>,
+    pub(crate) lanes: Lanes,
     /// Two slots per thread, from the first large copy on; nobody's while one goes on.
     staging: Mutex<Vec<[Slot; 2]>>,
     name: String,
@@ -106,6 +108,7 @@ impl Card {
             signatures: signatures(text),
             functions: Mutex::default(),
             pool: Mutex::default(),
+            lanes: Lanes::default(),
             staging: Mutex::default(),
             name,
             capability,
@@ -153,9 +156,9 @@ impl Card {
         self.driver.memory()
     }
 
-    /// Waits for all kernels.
+    /// Waits for all kernels of this thread's lane.
     pub fn synchronize(&self) -> Result<(), CudaError> {
-        self.driver.synchronize()
+        self.driver.synchronize(self.own().stream)
     }
 
     /// Memory for `length` numbers, of unknown content.
@@ -167,7 +170,7 @@ impl Card {
 
     fn take(&self, bytes: usize) -> Result<Address, CudaError> {
         let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(address) = pool.blocks.get_mut(&bytes).and_then(Vec::pop) {
+        if let Some(address) = pool.blocks.get_mut(&(self.own().number, bytes)).and_then(Vec::pop) {
             pool.bytes -= bytes;
             return Ok(address);
         }
@@ -185,7 +188,7 @@ impl Card {
         let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if bytes <= KEPT_BLOCK && pool.bytes + bytes <= KEPT_BYTES {
             pool.bytes += bytes;
-            pool.blocks.entry(bytes).or_default().push(address);
+            pool.blocks.entry((self.own().number, bytes)).or_default().push(address);
         } else {
             self.driver.free(address);
         }
@@ -200,13 +203,13 @@ impl Card {
             staging.push([first, second]);
         }
         let piece = staging[0][0].room::<T>();
-        let pieces = values.len().div_ceil(piece);
+        let (pieces, stream) = (values.len().div_ceil(piece), self.own().stream);
         std::thread::scope(|scope| {
             let send = |worker: usize, slots: &mut [Slot; 2]| -> Result<(), CudaError> {
                 self.enter()?;
                 for (turn, part) in (worker..pieces).step_by(threads).enumerate() {
                     let values = &values[part * piece..((part + 1) * piece).min(values.len())];
-                    slots[turn % 2].send(address + (part * piece * size_of::<T>()) as u64, values)?;
+                    slots[turn % 2].send(address + (part * piece * size_of::<T>()) as u64, values, stream)?;
                 }
                 // The caller's numbers are read; so are those on their way, and whoever uses them comes after them in the stream.
                 Ok(())
@@ -289,13 +292,13 @@ impl<T: Plain> Buffer<T> {
         if values.is_empty() || (size_of_val(values) >= STAGED && self.card.copy_staged(address, values)?) {
             return Ok(());
         }
-        self.card.driver.copy_in(address, values)
+        self.card.driver.copy_in(address, values, self.card.own().stream)
     }
 
     /// Copies from place `at` on into `out`; waits for kernels before it.
     pub fn read_into(&self, at: usize, out: &mut [T]) -> Result<(), CudaError> {
         let address = self.at(at..at + out.len())?;
-        if out.is_empty() { Ok(()) } else { self.card.driver.copy_out(out, address) }
+        if out.is_empty() { Ok(()) } else { self.card.driver.copy_out(out, address, self.card.own().stream) }
     }
 
     /// The first `length` numbers.
@@ -303,20 +306,20 @@ impl<T: Plain> Buffer<T> {
         let address = self.at(0..length)?;
         let mut values = vec![T::default(); length];
         if length > 0 {
-            self.card.driver.copy_out(&mut values, address)?;
+            self.card.driver.copy_out(&mut values, address, self.card.own().stream)?;
         }
         Ok(values)
     }
 
     /// Sets every byte.
     pub fn fill(&mut self, byte: u8) -> Result<(), CudaError> {
-        self.card.driver.fill(self.address, byte, self.length * size_of::<T>())
+        self.card.driver.fill(self.address, byte, self.length * size_of::<T>(), self.card.own().stream)
     }
 
     /// Copies the first `length` numbers of another buffer.
     pub fn copy_from(&mut self, other: &Self, length: usize) -> Result<(), CudaError> {
         let (to, from) = (self.at(0..length)?, other.at(0..length)?);
-        if length == 0 { Ok(()) } else { self.card.driver.copy_within(to, from, length * size_of::<T>()) }
+        if length == 0 { Ok(()) } else { self.card.driver.copy_within(to, from, length * size_of::<T>(), self.card.own().stream) }
     }
 }
 
@@ -415,6 +418,6 @@ impl Launch<'_> {
             return Ok(());
         }
         let function = self.card.function(self.kernel, self.shared)?;
-        self.card.driver.launch(function, self.grid, self.threads, self.shared, &mut self.arguments)
+        self.card.driver.launch(function, self.grid, self.threads, self.shared, &mut self.arguments, self.card.own().stream)
     }
 }

@@ -69,19 +69,29 @@ functions! {
     allocate = "cuMemAlloc_v2" (*mut Address, usize);
     free = "cuMemFree_v2" (Address);
     fill = "cuMemsetD8Async" (Address, u8, usize, *mut c_void);
-    copy_in = "cuMemcpyHtoD_v2" (Address, *const c_void, usize);
-    copy_in_later = "cuMemcpyHtoDAsync_v2" (Address, *const c_void, usize, *mut c_void);
+    copy_in = "cuMemcpyHtoDAsync_v2" (Address, *const c_void, usize, *mut c_void);
     host_allocate = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
     host_free = "cuMemFreeHost" (*mut c_void);
     event_create = "cuEventCreate" (*mut *mut c_void, c_uint);
     event_destroy = "cuEventDestroy_v2" (*mut c_void);
     event_record = "cuEventRecord" (*mut c_void, *mut c_void);
     event_wait = "cuEventSynchronize" (*mut c_void);
-    copy_out = "cuMemcpyDtoH_v2" (*mut c_void, Address, usize);
+    copy_out = "cuMemcpyDtoHAsync_v2" (*mut c_void, Address, usize, *mut c_void);
     copy_within = "cuMemcpyDtoDAsync_v2" (Address, Address, usize, *mut c_void);
     launch = "cuLaunchKernel" (*mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void, *mut *mut c_void, *mut *mut c_void);
-    synchronize = "cuCtxSynchronize" ();
+    stream_create = "cuStreamCreate" (*mut *mut c_void, c_uint);
+    stream_wait = "cuStreamSynchronize" (*mut c_void);
+    wait_for_all = "cuCtxSynchronize" ();
     error_name = "cuGetErrorName" (c_int, *mut *const c_char);
+}
+
+/// A queue of work on the card: what is in one queue is done in order, different queues are served side by side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream(Handle);
+
+impl Stream {
+    /// The card's own queue, which everybody has.
+    pub(crate) const COMMON: Self = Self(Handle(std::ptr::null_mut()));
 }
 
 /// The driver, once per process.
@@ -208,23 +218,35 @@ impl Driver {
         self.check("cuMemAlloc", code).map(|()| address)
     }
 
-    /// Gives memory back; a card that is gone has no memory to give back.
+    /// Gives memory back, after the end of everything that any queue has to do; a card that is gone has no memory to give back.
     pub(crate) fn free(&self, address: Address) {
-        // SAFETY: called once per address, by the buffer that owns it; the driver waits for kernels that use it.
+        // SAFETY: takes no pointers.
+        let _ = unsafe { (self.functions.wait_for_all)() };
+        // SAFETY: called once per address, by the buffer that owns it; nobody uses it any more.
         let _ = unsafe { (self.functions.free)(address) };
     }
 
-    /// Fills memory with a byte.
-    pub(crate) fn fill(&self, address: Address, value: u8, bytes: usize) -> Result<(), CudaError> {
-        // SAFETY: the range lies in one buffer (its owner checks), and is only read by the card.
-        self.check("cuMemsetD8Async", unsafe { (self.functions.fill)(address, value, bytes, std::ptr::null_mut()) })
+    /// Another queue, which waits for nobody else's; it stays as long as the process.
+    pub(crate) fn stream(&self) -> Result<Stream, CudaError> {
+        const WAITS_FOR_NOBODY: c_uint = 1;
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: the pointer is to a local.
+        self.check("cuStreamCreate", unsafe { (self.functions.stream_create)(&mut stream, WAITS_FOR_NOBODY) })?;
+        Ok(Stream(Handle(stream)))
     }
 
-    /// Copies plain numbers to the card.
-    pub(crate) fn copy_in<T: Plain>(&self, address: Address, values: &[T]) -> Result<(), CudaError> {
-        // SAFETY: the slice is readable for its bytes; the range at `address` lies in one buffer (its owner checks).
-        let code = unsafe { (self.functions.copy_in)(address, values.as_ptr().cast(), size_of_val(values)) };
-        self.check("cuMemcpyHtoD", code)
+    /// Fills memory with a byte.
+    pub(crate) fn fill(&self, address: Address, value: u8, bytes: usize, stream: Stream) -> Result<(), CudaError> {
+        // SAFETY: the range lies in one buffer (its owner checks), and is only read by the card.
+        self.check("cuMemsetD8Async", unsafe { (self.functions.fill)(address, value, bytes, stream.0.0) })
+    }
+
+    /// Copies plain numbers to the card. They are read when this returns, though they may still be on their way.
+    pub(crate) fn copy_in<T: Plain>(&self, address: Address, values: &[T], stream: Stream) -> Result<(), CudaError> {
+        // SAFETY: the slice is readable for its bytes, and is ordinary memory, which the driver copies before it returns; the range at
+        // `address` lies in one buffer (its owner checks).
+        let code = unsafe { (self.functions.copy_in)(address, values.as_ptr().cast(), size_of_val(values), stream.0.0) };
+        self.check("cuMemcpyHtoDAsync", code)
     }
 
     /// Memory of the host that the card reads by itself.
@@ -243,17 +265,18 @@ impl Driver {
         Ok(Slot { driver: self, memory: Handle(memory), event: Handle(event), bytes })
     }
 
-    /// Copies plain numbers from the card; waits for kernels before it.
-    pub(crate) fn copy_out<T: Plain>(&self, values: &mut [T], address: Address) -> Result<(), CudaError> {
-        // SAFETY: the slice is writable for its bytes and any bytes are values of a plain type.
-        let code = unsafe { (self.functions.copy_out)(values.as_mut_ptr().cast(), address, size_of_val(values)) };
-        self.check("cuMemcpyDtoH", code)
+    /// Copies plain numbers from the card; waits for kernels before it in the queue.
+    pub(crate) fn copy_out<T: Plain>(&self, values: &mut [T], address: Address, stream: Stream) -> Result<(), CudaError> {
+        // SAFETY: the slice is writable for its bytes and any bytes are values of a plain type; it is borrowed until the wait below is over.
+        let code = unsafe { (self.functions.copy_out)(values.as_mut_ptr().cast(), address, size_of_val(values), stream.0.0) };
+        let waited = self.synchronize(stream);
+        self.check("cuMemcpyDtoHAsync", code).and(waited)
     }
 
     /// Copies between two places of the card.
-    pub(crate) fn copy_within(&self, to: Address, from: Address, bytes: usize) -> Result<(), CudaError> {
+    pub(crate) fn copy_within(&self, to: Address, from: Address, bytes: usize, stream: Stream) -> Result<(), CudaError> {
         // SAFETY: both ranges lie in buffers (their owners check).
-        self.check("cuMemcpyDtoD", unsafe { (self.functions.copy_within)(to, from, bytes, std::ptr::null_mut()) })
+        self.check("cuMemcpyDtoD", unsafe { (self.functions.copy_within)(to, from, bytes, stream.0.0) })
     }
 
     /// Starts a kernel. `arguments` are the bytes of its parameters, whose sizes the caller has compared with the kernel's text.
@@ -264,6 +287,7 @@ impl Driver {
         threads: u32,
         shared: usize,
         arguments: &mut [Vec<u8>],
+        stream: Stream,
     ) -> Result<(), CudaError> {
         let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
         // SAFETY: every pointer is to as many bytes as the kernel reads there (sizes are checked against its text), and they live through
@@ -278,7 +302,7 @@ impl Driver {
                 1,
                 1,
                 shared as c_uint,
-                std::ptr::null_mut(),
+                stream.0.0,
                 pointers.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
@@ -286,10 +310,10 @@ impl Driver {
         self.check("cuLaunchKernel", code)
     }
 
-    /// Waits for everything; errors of kernels appear here.
-    pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
-        // SAFETY: takes no pointers.
-        self.check("cuCtxSynchronize", unsafe { (self.functions.synchronize)() })
+    /// Waits for everything in a queue; errors of kernels appear here.
+    pub(crate) fn synchronize(&self, stream: Stream) -> Result<(), CudaError> {
+        // SAFETY: the handle came from the driver and is never given back.
+        self.check("cuStreamSynchronize", unsafe { (self.functions.stream_wait)(stream.0.0) })
     }
 }
 
@@ -308,7 +332,7 @@ impl Slot {
     }
 
     /// Begins to copy numbers to the card, after whatever the slot was used for before. No more than there is room for.
-    pub(crate) fn send<T: Plain>(&mut self, address: Address, values: &[T]) -> Result<(), CudaError> {
+    pub(crate) fn send<T: Plain>(&mut self, address: Address, values: &[T], stream: Stream) -> Result<(), CudaError> {
         let (driver, bytes) = (self.driver, size_of_val(values));
         assert!(bytes <= self.bytes, "more than fits into a slot");
         self.wait()?;
@@ -316,11 +340,11 @@ impl Slot {
         // padding. The range at `address` lies in one buffer (its owner checks).
         let code = unsafe {
             std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), self.memory.0.cast::<u8>(), bytes);
-            (driver.functions.copy_in_later)(address, self.memory.0, bytes, std::ptr::null_mut())
+            (driver.functions.copy_in)(address, self.memory.0, bytes, stream.0.0)
         };
         driver.check("cuMemcpyHtoDAsync", code)?;
         // SAFETY: the event is the slot's own.
-        driver.check("cuEventRecord", unsafe { (driver.functions.event_record)(self.event.0, std::ptr::null_mut()) })
+        driver.check("cuEventRecord", unsafe { (driver.functions.event_record)(self.event.0, stream.0.0) })
     }
 
     /// Waits until the card has read what was sent last.

@@ -10,10 +10,12 @@
 mod card;
 mod driver;
 mod error;
+mod lane;
 mod signature;
 
 pub use card::{Buffer, Card, Launch, Plain};
 pub use error::CudaError;
+pub use lane::LaneGuard;
 
 /// A kernel function, as the card computes it: `finish(factor * argument + norm_factor * (|x|^2 + |z|^2) + shift)`.
 ///

@@ -14,6 +14,7 @@ use boulevard::solver::{
     DoubledKernel, DualProblem, DualSolution, Equality, Fleet, KernelSource, Options, Piece, Route, Shard, Solver, TableKernel,
 };
 use boulevard::svm::{KernelMachine, Layout, Learner, Model, Penalty, Ready, SolverSettings, Spread, Svc, SvcModel};
+use boulevard::validation::{GridResult, GridSearch, cross_validate};
 
 /// The context of the first card; none, and the reason, where there is none.
 fn cuda() -> Option<Context<'static>> {
@@ -287,6 +288,51 @@ fn pairs_of_classes_agree() {
     }
 }
 
+/// A grid search over values of C and gamma, in five folds, without the last fit; and its seconds.
+fn search(problem: &Problem, c: &[f64], gamma: &[f64], context: &Context<'_>) -> (GridResult<SvcModel>, f64) {
+    let names: Vec<String> = problem.y.iter().map(|y| y.to_string()).collect();
+    let data = Dataset::classes(problem.x.clone(), Categories::from_names(&names));
+    let grid = GridSearch { c: c.to_vec(), gamma: gamma.to_vec(), folds: 5, refit: false, ..GridSearch::default() };
+    let start = Instant::now();
+    let found = grid.svc(&Svc::default(), &data, context).unwrap();
+    (found, start.elapsed().as_secs_f64())
+}
+
+/// Folds and points of a grid side by side on the card: the steps and scores that they have one after the other, and the scores of the
+/// processor.
+#[test]
+fn many_problems_at_once_agree() {
+    let Some(context) = cuda() else { return };
+    let problem = clouds(8000, 7, 12, 1.0);
+    let (c, gamma) = ([1.0, 10.0, 100.0], [0.05, 0.2]);
+    let context = context.with_threads(context.threads.max(4));
+    let (at_once, _) = search(&problem, &c, &gamma, &context);
+    let (in_turn, _) = search(&problem, &c, &gamma, &context.with_threads(1));
+    assert_eq!(at_once.stop, StopReason::Converged);
+    assert_eq!(at_once.points, in_turn.points, "the same steps and scores");
+    let (cpu, _) = search(&problem, &c, &gamma, &context.with_device(Device::Cpu));
+    for (a, b) in at_once.points.iter().zip(&cpu.points) {
+        let most = a.scores.iter().zip(&b.scores).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        println!("C = {}, gamma = {:?}: {:.4} and {:.4}, a fold {most:.1e} apart", a.c, a.gamma, a.mean, b.mean);
+        // Two solutions within the tolerance may disagree about rows at the border.
+        assert!(most < 3e-3, "C = {}, gamma = {:?}: {most:e}", a.c, a.gamma);
+    }
+    // Any learner's folds, too.
+    let names: Vec<String> = problem.y.iter().map(|y| y.to_string()).collect();
+    let data = Dataset::classes(problem.x.clone(), Categories::from_names(&names));
+    let splits = GridSearch::default().splits(&data).unwrap();
+    let svc = Svc { kernel: Kernel::rbf(0.1), penalty: Penalty::C(10.0), ..Svc::default() };
+    let of = |threads: usize| {
+        let mut found = cross_validate(&svc, &data, &splits, &context.with_threads(threads)).unwrap();
+        // Nobody is as fast twice.
+        found.folds.iter_mut().for_each(|fold| fold.report.seconds = 0.0);
+        found
+    };
+    let (at_once, in_turn) = (of(context.threads), of(1));
+    assert_eq!(at_once.folds, in_turn.folds);
+    assert!(at_once.folds.iter().all(|fold| fold.report.route == Route::Card));
+}
+
 /// A machine with random coefficients.
 fn machine(x: &Matrix<'static>, vectors: usize, gamma: f64, size: f64) -> KernelMachine {
     let mut numbers = Numbers(9);
@@ -485,6 +531,10 @@ fn table() {
     println!(
         "| problem | s | first s | violation | objective | support vectors | steps | end | processor s | objectives apart | labels apart outside 1e-3 and 1e-5 |"
     );
+    if std::env::var("BOULEVARD_ROWS").is_ok_and(|rows| rows == "many") {
+        many_problems(&context);
+        return;
+    }
     let s20 = clouds(20_000, 20, 40, 1.0);
     row("s20-20k C=1", &s20, 0.05, 1.0, &context, true);
     row("s20-20k C=10", &s20, 0.05, 10.0, &context, true);
@@ -513,10 +563,68 @@ fn table() {
     if std::env::var("BOULEVARD_ROWS").is_ok() {
         return;
     }
+    many_problems(&context);
     many_classes(&context);
     predictions(&context, &large);
     drop(large);
     workers(&context, &cover(131_072, 1.5));
+}
+
+/// Large tables: the same bits twice, and the processor's optimum. `BOULEVARD_ROWS` chooses, as in the table.
+#[test]
+#[ignore = "minutes on a card, and more on the processor"]
+fn large_tables_agree() {
+    let Some(context) = cuda() else { return };
+    let wanted = std::env::var("BOULEVARD_ROWS").unwrap_or_default();
+    let seconds = std::env::var("BOULEVARD_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(250);
+    for (name, n, c) in [("131k C=10", 131_072, 10.0), ("131k C=100", 131_072, 100.0), ("524k C=10", 524_288, 10.0)] {
+        if !wanted.is_empty() && !wanted.split(',').any(|row| row == name) {
+            continue;
+        }
+        let (problem, kernel) = (cover(n, 1.0), Kernel::rbf(0.05));
+        let (card, first) = fit(&problem, &kernel, c, &context);
+        let (again, second) = fit(&problem, &kernel, c, &context);
+        let differ = card.coefficients.iter().zip(&again.coefficients).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
+        println!("cov {name}: {first:.2} and {second:.2} s on the card, {differ} coefficients differ, violation {:.1e}", card.violation);
+        assert_eq!((card.stop, differ), (StopReason::Converged, 0), "{name}");
+        let limited = context.with_device(Device::Cpu).with_time_limit(std::time::Duration::from_secs(seconds));
+        let (cpu, seconds) = fit(&problem, &kernel, c, &limited);
+        let close = (cpu.objective - card.objective).abs() / cpu.objective.abs();
+        let [far, near] = [1e-3, 1e-5].map(|band| different(&problem, &cpu, &card, band));
+        println!("    processor {seconds:.1} s, {:?}: {close:.1e} apart, labels apart outside 1e-3 and 1e-5: {far} and {near}", cpu.stop);
+        // Whoever ran out of time has no optimum to compare with.
+        if cpu.stop == StopReason::Converged {
+            assert!(close <= 1e-6 && far == 0, "{name}: {close:e} {far}");
+        }
+    }
+}
+
+/// Five folds of 25 points of a grid: on the card at once and in turn, and on this machine's cores.
+fn many_problems(context: &Context<'_>) {
+    let automatic = [0.125, 1.0, 8.0, 64.0, 512.0];
+    let tables = [
+        ("20k x 20", clouds(20_000, 20, 40, 1.0), [0.0031, 0.0125, 0.05, 0.2, 0.8]),
+        ("60k x 54", apart_cover(60_000), [0.0031, 0.0125, 0.05, 0.2, 0.8]),
+    ];
+    for (name, problem, gamma) in &tables {
+        // The card is warm before anybody looks at the clock.
+        search(problem, &automatic[..1], &gamma[..2], context);
+        for (how, context) in [("at once", *context), ("in turn", context.with_threads(1)), ("processor", context.with_device(Device::Cpu))]
+        {
+            if how == "processor" && std::env::var("BOULEVARD_NO_PROCESSOR").is_ok() {
+                continue;
+            }
+            let context = if how == "processor" { context.with_time_limit(std::time::Duration::from_secs(150)) } else { context };
+            let (found, seconds) = search(problem, &automatic, gamma, &context);
+            let best = found.best_point().map_or((0.0, None, 0.0), |point| (point.c, point.gamma, point.mean));
+            let steps: u64 = found.points.iter().map(|point| point.iterations).sum();
+            println!(
+                "| {name}, 125 fits, {how} | {seconds:.2} | {} points, {:?} | best {best:?} | {steps} steps |",
+                found.points.len(),
+                found.stop
+            );
+        }
+    }
 }
 
 /// Three workers of a cluster with one card, and on this machine's cores.

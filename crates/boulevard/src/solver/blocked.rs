@@ -56,7 +56,8 @@ impl Solver<'_> {
         let ended = |stop, checked, route| Ok(Ended { stop, checked, route });
         let mut unknown = unknown;
         if let Some(card) = self.card.clone() {
-            let solved = CardBlocks::new(card, self.source, problem.linear, &self.context).and_then(|mut engine| {
+            let copy = self.source.card_copy().unwrap_or(&self.copy);
+            let solved = CardBlocks::new(card, self.source, copy, problem.linear, &self.context).and_then(|mut engine| {
                 let plan = engine.plan();
                 blocks::solve(&mut engine, problem, options, plan, unknown, b, gradient, iterations)
             });

@@ -13,7 +13,7 @@ use super::dual::{DualProblem, Equality};
 use super::source::KernelSource;
 
 /// Below so many rows pair steps are about as fast, all kernel rows together are small, and results keep their bits.
-const FEWEST_ROWS: usize = 5000;
+pub(super) const FEWEST_ROWS: usize = 5000;
 /// Features up to which blocks win whatever fits, and from which pair steps win whenever their rows fit.
 const FEW: f64 = 50.0;
 const MANY: f64 = 100.0;

@@ -1,7 +1,7 @@
 //! The solver's stages: fast steps in single precision, an exact gradient, double precision where needed, an exact finish.
 
 use super::blocked;
-use super::blocks::{Choice, choose_card};
+use super::blocks::{CardCopy, Choice, choose_card};
 use super::certificate::{certify, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::estimate::Estimate;
@@ -61,6 +61,8 @@ pub struct Solver<'a> {
     pub(super) set_bytes: usize,
     /// The card that blocks run on, if one does.
     pub(super) card: Option<Arc<Card>>,
+    /// The table there, unless the source has one for several solvers.
+    pub(super) copy: CardCopy,
     pub(super) single: Option<Engine<'a, f32>>,
     pub(super) double: Option<Engine<'a, f64>>,
 }
@@ -114,7 +116,8 @@ impl<'a> Solver<'a> {
             context.threads.min(parallel::free_cores((1 + n / 1000).min(5) + (n / 4000).min(15)))
         };
         let (diagonal, crew) = (source.diagonal()?, Crew::new(threads));
-        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, card, single: None, double: None })
+        let copy = CardCopy::default();
+        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, card, copy, single: None, double: None })
     }
 
     /// Many problems will be solved on the same samples: kernel rows that fit the cache are worth keeping.

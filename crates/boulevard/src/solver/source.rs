@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::blocks::CardCopy;
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::kernel::{self, GramRows, Kernel, KernelRows, RoundedRows, SubsetRows};
@@ -84,6 +85,10 @@ pub trait KernelSource: Sync {
     fn table(&self) -> Option<TableView<'_>> {
         None
     }
+    /// The table's copy on a card, where several solvers share one.
+    fn card_copy(&self) -> Option<&CardCopy> {
+        None
+    }
     /// Bytes that packed tables take, in both precisions and both layouts.
     fn table_bytes(&self) -> usize {
         self.len().saturating_mul(self.dimensions()).saturating_mul(2 * (size_of::<f32>() + size_of::<f64>()))
@@ -111,12 +116,19 @@ pub struct TableKernel<'a> {
     single: Lazy<'a, f32>,
     double: Lazy<'a, f64>,
     rounded: bool,
+    copy: Option<&'a CardCopy>,
 }
 
 impl<'a> TableKernel<'a> {
     /// `kernel` must be resolved ([`Kernel::resolve`]).
     pub fn new(kernel: &Kernel, x: &'a Matrix<'a>, context: &Context<'a>) -> Self {
-        Self { kernel: kernel.clone(), x, context: *context, single: OnceLock::new(), double: OnceLock::new(), rounded: false }
+        let (single, double) = (OnceLock::new(), OnceLock::new());
+        Self { kernel: kernel.clone(), x, context: *context, single, double, rounded: false, copy: None }
+    }
+
+    /// Several solvers share the table's copy on a card.
+    pub fn sharing(self, copy: &'a CardCopy) -> Self {
+        Self { copy: Some(copy), ..self }
     }
 
     /// Whether double precision rows hold values rounded to single precision, as LIBSVM keeps them.
@@ -282,6 +294,10 @@ impl KernelSource for TableKernel<'_> {
     fn table(&self) -> Option<TableView<'_>> {
         // Values rounded as LIBSVM keeps them are not the kernel's.
         (!self.rounded).then_some(TableView { kernel: &self.kernel, x: self.x, rows: None })
+    }
+
+    fn card_copy(&self) -> Option<&CardCopy> {
+        self.copy
     }
 
     /// From the few rows that are asked for: whole tables in double precision would be two thirds of a large fit's memory.

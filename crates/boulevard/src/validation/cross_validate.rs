@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::metrics::comparison;
 use crate::observe::{Context, StopReason};
 use crate::parallel;
+use crate::solver::CardLanes;
 use crate::svm::{Answers, FitReport, Learner, Model, Rows};
 
 /// One fold: what a model that did not see the test rows said about them.
@@ -67,8 +68,13 @@ where
     }
     check_splits(splits, data.len())?;
     let counter = Counter::new(context, "cross-validate", splits.len());
-    let (at_once, inner) = share(context, data.len(), splits.len());
+    // The kernel matrix of all classes is stored on a card.
+    let beside = if matches!(&data.target, Target::Classes(of) if of.names().len() > 2) { 4 * data.len().pow(2) } else { 0 };
+    let fewest = splits.iter().map(|split| split.train.len()).min().unwrap_or(0);
+    let lanes = CardLanes::choose(None, fewest, data.x.columns(), beside, splits.len(), context);
+    let (at_once, inner) = share(context, data.len(), splits.len(), lanes.as_ref());
     let results = parallel::map(at_once, splits.len(), |k| -> Result<Option<FoldResult>> {
+        let _lane = lanes.as_ref().map(CardLanes::enter).transpose()?;
         if !counter.go_on() {
             return Ok(None);
         }

@@ -4,14 +4,25 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::observe::{Context, StopReason};
+use crate::solver::CardLanes;
 
 /// Samples from which two threads inside one solver beat two solvers with a thread each.
 const LARGE: usize = 5000;
 
 /// How many of `units` pieces of work on `samples` samples run at once, and the context for each. No result depends on the choice.
-pub(super) fn share<'a>(context: &Context<'a>, samples: usize, units: usize) -> (usize, Context<'a>) {
-    let at_once = if samples >= LARGE { 1 } else { context.threads.min(units).max(1) };
-    let inner = if at_once > 1 { context.with_threads(1) } else { *context };
+///
+/// On a card every lane has a thread that drives it.
+pub(super) fn share<'a>(context: &Context<'a>, samples: usize, units: usize, lanes: Option<&CardLanes>) -> (usize, Context<'a>) {
+    let at_once = match lanes {
+        Some(lanes) => lanes.at_once.min(units).max(1),
+        None if samples >= LARGE => 1,
+        None => context.threads.min(units).max(1),
+    };
+    let inner = match lanes {
+        Some(_) => context.with_threads(context.threads / at_once),
+        None if at_once > 1 => context.with_threads(1),
+        None => *context,
+    };
     (at_once, Context { memory: context.memory.map(|bytes| bytes / at_once), ..inner })
 }
 

@@ -31,10 +31,11 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+pub use card::CardCopy;
 #[cfg(feature = "card-times")]
 pub use card::card_times;
 pub(super) use card::{CARD_DRIFT, CardBlocks, Choice, FarRows, choose as choose_card};
-pub(crate) use card::{Job, PairTask, card_sums, solve_pairs};
+pub(crate) use card::{CardLanes, Job, PairTask, card_sums, solve_pairs};
 pub(super) use cpu::CpuBlocks;
 pub(super) use finish::Verdict;
 pub(super) use run::Plan;

@@ -1,12 +1,13 @@
 //! Squared losses with the L1 penalty: proximal Newton steps on a growing set of columns.
 //!
 //! `min |w|_1 + sum_i squared loss`. The loss is replaced by its second-order model on the columns that are not zero or want to leave
-//! zero; the model with the penalty is minimised by coordinate descent on its Gram matrix (as for generalised linear models: Friedman,
+//! zero; the model with the penalty is minimised by coordinate descent (`lasso_model`; as for generalised linear models: Friedman,
 //! Hastie and Tibshirani 2010; Yuan, Ho and Lin 2012), and a line search on the true objective follows. A step costs two passes over the
-//! table and `columns^2` per curved row for the columns in play. The dual point is the losses' slopes scaled until
+//! table and what the model costs. The dual point is the losses' slopes scaled until
 //! `|X' dual| <= 1` holds.
 
 use super::LinearOutcome;
+use super::lasso_model::Model;
 use super::loss::{Certificate, Samples, balance, not_negative};
 use super::newton::{Point, Response};
 use super::table::LinearTable;
@@ -14,7 +15,8 @@ use crate::error::Result;
 use crate::observe::{Context, Progress, StopReason, stopped};
 
 const MOST_STEPS: usize = 500;
-const MOST_SWEEPS: usize = 2000;
+/// Far from the solution a model is minimised until this share of its slopes is left; nearer, until the gap's share.
+const ROUGH: f64 = 0.03;
 /// Columns that join at least per step.
 const LEAST_JOINING: usize = 64;
 
@@ -54,7 +56,7 @@ pub(super) fn solve(
             let in_play = columns_in_play(&point.w, &gradient, joining, d);
             table.between_wide(d)?;
             let part = table.columns_of(&in_play)?;
-            if !step(table, &part, samples, free_bias, &mut point, &in_play, &gradient, &slopes, tolerance)? {
+            if !step(table, &part, samples, free_bias, &mut point, &in_play, &gradient, &slopes, tolerance, gap)? {
                 if joining >= d {
                     break;
                 }
@@ -104,43 +106,25 @@ fn step(
     gradient: &[f64],
     slopes: &[f64],
     tolerance: f64,
+    gap: f64,
 ) -> Result<bool> {
     let curvature: Vec<f64> = point.residuals.iter().enumerate().map(|(i, &r)| samples.squared_slope(i, r).1).collect();
-    let gram = part.gram(&curvature, free_bias)?;
-    let (m, size) = (columns.len(), columns.len() + usize::from(free_bias));
-    // The model's slopes at the current change; the bias is the last variable and has no penalty.
+    let m = columns.len();
+    // The bias is the last variable and has no penalty.
     let mut slope: Vec<f64> = columns.iter().map(|&j| gradient[j]).collect();
     if free_bias {
         slope.push(-slopes.iter().sum::<f64>());
     }
-    let mut change = vec![0.0; size];
-    let tiny = 1e-12 * (0..size).map(|k| gram[k * size + k]).fold(0.0, f64::max);
-    let mut meter = table.context().meter("solve");
-    for _ in 0..MOST_SWEEPS {
-        let mut moved = 0.0f64;
-        for k in 0..size {
-            let rise = gram[k * size + k] + tiny;
-            if rise <= 0.0 {
-                continue;
-            }
-            let new = if k < m {
-                let z = point.w[columns[k]] + change[k] - slope[k] / rise;
-                (z - 1.0 / rise).max(0.0) + (z + 1.0 / rise).min(0.0) - point.w[columns[k]]
-            } else {
-                change[k] - slope[k] / rise
-            };
-            let delta = new - change[k];
-            if delta != 0.0 {
-                meter.spend(2 * size)?;
-                change[k] = new;
-                slope.iter_mut().zip(&gram[k * size..(k + 1) * size]).for_each(|(s, g)| *s += delta * g);
-                moved = moved.max(delta * delta * rise);
-            }
-        }
-        if moved <= 1e-4 * tolerance * tolerance {
-            break;
-        }
-    }
+    let weights: Vec<f64> = columns.iter().map(|&j| point.w[j]).collect();
+    let model = Model {
+        part,
+        weights: &weights,
+        curvature: &curvature,
+        slope,
+        least_gain: 1e-4 * tolerance * tolerance,
+        least_share: gap.min(ROUGH).powi(2),
+    };
+    let change = model.minimize()?;
     let step_bias = if free_bias { change[m] } else { 0.0 };
     table.between_wide(table.columns())?;
     let mut full = vec![0.0; table.columns()];

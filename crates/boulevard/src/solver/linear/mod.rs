@@ -11,6 +11,8 @@ mod descent;
 mod interior;
 mod lagrangian;
 mod lasso;
+mod lasso_model;
+mod lasso_state;
 mod loss;
 mod newton;
 mod reduce;

@@ -167,6 +167,27 @@ fn the_l1_penalty_makes_zeros_and_reaches_its_gap() {
 }
 
 #[test]
+fn the_l1_penalty_finds_the_same_optimum_in_sparse_and_dense_rows() {
+    // Sparse enough that slopes are read from rows, and dense as given, where they follow a Gram matrix; C = 10 needs many sweeps.
+    let (n, d) = (900, 3000);
+    let mut random = Random::new(3, 5);
+    let mut values = vec![0.0; n * d];
+    (0..n * 6).for_each(|k| values[k / 6 * d + random.below(d)] = random.uniform());
+    let y: Vec<f64> = (0..n).map(|_| if random.below(2) == 0 { 1.0 } else { -1.0 }).collect();
+    let dense = Matrix::dense(values, n, d).unwrap();
+    let sparse = dense.to_sparse();
+    for (c, bias) in [(1.0, Bias::Free), (3.0, Bias::Column(1.0)), (10.0, Bias::Free)] {
+        let prices = prices(&y, c);
+        let [one, other] = [&dense, &sparse].map(|x| {
+            let problem = LinearProblem { regularizer: Regularizer::L1, ..classes(x, &y, &prices, LinearLoss::Squared, bias) };
+            solve_linear(&problem, 1e-5, None, &Context::default()).unwrap()
+        });
+        assert!(one.gap <= 1e-5 && other.gap <= 1e-5, "C = {c}: {} and {}", one.gap, other.gap);
+        assert!((one.primal / other.primal - 1.0).abs() <= 1e-5, "C = {c}: {} and {}", one.primal, other.primal);
+    }
+}
+
+#[test]
 fn threads_do_not_change_a_bit() {
     let (n, d) = (6000, 50);
     let (x, y) = samples(n, d, 2);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use boulevard_cuda::{Buffer, Card, CudaError};
 
-use super::table::{CardTable, Packed, Sums};
+use super::partial::Sums;
+use super::table::{CardTable, Packed};
 use crate::solver::blocks::engine::{Candidate, Extremes, Load, Narrow, Recheck};
 
 type Done<T> = Result<T, CudaError>;
@@ -102,7 +103,7 @@ impl State {
 
     /// The active rows as sums need them.
     pub(super) fn rows<'s>(&'s self, table: &'s CardTable) -> &'s Packed {
-        self.parked.as_ref().map_or(&table.all, |(_, packed)| packed)
+        self.parked.as_ref().map_or(&*table.all, |(_, packed)| packed)
     }
 
     pub(super) fn set_status(&mut self, card: &Arc<Card>, ids: &[u32], status: &[u8]) -> Done<()> {

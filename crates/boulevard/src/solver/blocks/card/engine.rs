@@ -7,9 +7,11 @@ use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::active::State;
 use super::formula::CardKernel;
+use super::lanes::CardCopy;
 use super::newton::Factors;
+use super::partial::Sums;
 use super::refusal;
-use super::table::{CardTable, Sums};
+use super::table::CardTable;
 use super::times::timed;
 use crate::error::{Error, Result};
 use crate::observe::{Context, Device, Progress};
@@ -48,12 +50,12 @@ pub(crate) struct CardBlocks<'a> {
 }
 
 impl<'a> CardBlocks<'a> {
-    /// Copies the table to the card; an error of the card is one of [`Error::Device`].
-    pub(crate) fn new(card: Arc<Card>, source: &dyn KernelSource, linear: &[f64], context: &Context<'a>) -> Result<Self> {
+    /// Copies the table to the card, unless `copy` is there; an error of the card is one of [`Error::Device`].
+    pub(crate) fn new(card: Arc<Card>, source: &dyn KernelSource, copy: &CardCopy, linear: &[f64], context: &Context<'a>) -> Result<Self> {
         let view = source.table().ok_or_else(|| Error::data("a kernel without a table"))?;
         let kernel = CardKernel::new(view.kernel).ok_or_else(|| Error::data("a kernel that cards do not compute"))?;
         let make = || -> std::result::Result<Self, CudaError> {
-            let table = timed(&card, "table", || CardTable::new(card.clone(), kernel, &view))?;
+            let table = timed(&card, "table", || card.enter().and_then(|()| copy.get(&card, kernel, &view)))?;
             Ok(Self {
                 context: *context,
                 asked: Instant::now(),

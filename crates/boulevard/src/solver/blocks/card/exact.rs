@@ -2,7 +2,8 @@
 
 use boulevard_cuda::{Buffer, CudaError};
 
-use super::table::{CardTable, Sums};
+use super::partial::Sums;
+use super::table::CardTable;
 
 /// Rows and columns of a tile in double precision, and on tensor cores its threads and shared memory: three stages of two sides of 64 rows of
 /// 20 numbers.

@@ -85,7 +85,10 @@ fn costs(card: &Card, table: &CardTable) -> Result<Option<(Costs, f64)>, CudaErr
     let generation = if card.capability().0 == 8 { 2.0 } else { 1.0 };
     let slower = 132.0 / card.processors() as f64;
     let width = table.columns as f64;
-    let most = ((SHARE * card.memory()?.0 as f64 / 8.0).sqrt() as usize).saturating_sub(TILE);
+    // Where others share the card, what is free depends on where they are: all of it, cut evenly, does not.
+    let ((free, total), sharing) = (card.memory()?, card.sharing());
+    let room = if sharing > 1 { total / sharing } else { free };
+    let most = ((SHARE * room as f64 / 8.0).sqrt() as usize).saturating_sub(TILE);
     let costs = Costs {
         round: 3e-4,
         step: 1.4e-6,

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::formula::CardKernel;
-use super::table::{CardTable, Sums};
+use super::partial::Sums;
+use super::table::CardTable;
 use super::times::timed;
 use super::{SHARE, refusal};
 use crate::error::Result;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use boulevard_cuda::{Card, CudaError};
 
 use super::formula::CardKernel;
-use super::table::{CardTable, OUTSIDE, Sums};
+use super::partial::Sums;
+use super::table::{CardTable, OUTSIDE};
 use super::{SHARE, refusal};
 use crate::data::Matrix;
 use crate::error::Result;

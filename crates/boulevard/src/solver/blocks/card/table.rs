@@ -5,6 +5,7 @@ use std::sync::Arc;
 use boulevard_cuda::{Buffer, Card, CudaError, Formula};
 
 use super::formula::CardKernel;
+use super::partial::Sums;
 use super::upload::{center, column_means, upload, upload_rows};
 use crate::data::Matrix;
 use crate::solver::source::TableView;
@@ -29,6 +30,30 @@ enum Way {
     Narrow { kernel: &'static str, width: usize, shared: usize },
     Wide { kernel: &'static str, width: usize },
     Plain,
+}
+
+impl Way {
+    /// Halves per row; none without tensor cores.
+    fn halves(self) -> usize {
+        match self {
+            Self::Narrow { width, .. } | Self::Wide { width, .. } => width,
+            Self::Plain => 0,
+        }
+    }
+}
+
+/// What a table is multiplied by before it is split, a power of two: splitting loses nothing.
+fn scale(largest: f64) -> f64 {
+    if largest > 0.0 { (LARGEST / largest).log2().floor().exp2() } else { 1.0 }
+}
+
+/// The kernel's formula for the split table.
+fn split_formula(kernel: &CardKernel, way: Way, largest: f64) -> Formula {
+    let (mut formula, scale) = (kernel.tensor.unwrap_or(kernel.single.formula), scale(largest));
+    if way.halves() > 0 {
+        formula.factor /= scale * scale;
+    }
+    formula
 }
 
 /// Rows in the form that sums are computed from.
@@ -56,12 +81,31 @@ pub(super) struct CardTable {
     /// What was taken off the columns, and the largest absolute value after that.
     means: Option<Arc<Buffer<f64>>>,
     largest: f64,
-    pub exact: Buffer<f64>,
-    pub norms: Buffer<f64>,
-    pub all: Packed,
+    pub exact: Arc<Buffer<f64>>,
+    pub norms: Arc<Buffer<f64>>,
+    pub all: Arc<Packed>,
 }
 
 impl CardTable {
+    /// The same numbers for another kernel; none where it needs them in another form.
+    pub(super) fn with_kernel(&self, kernel: CardKernel) -> Option<Self> {
+        let way = choose(&self.card, &kernel, self.columns);
+        let alike = kernel.centered == self.kernel.centered && way.halves() == self.way.halves();
+        alike.then(|| Self {
+            card: self.card.clone(),
+            kernel,
+            rows: self.rows,
+            columns: self.columns,
+            way,
+            formula: split_formula(&kernel, way, self.largest),
+            means: self.means.clone(),
+            largest: self.largest,
+            exact: self.exact.clone(),
+            norms: self.norms.clone(),
+            all: self.all.clone(),
+        })
+    }
+
     /// Bytes on the card for a table: all of it in both forms, and once more the rows that are active.
     pub(super) fn bytes(rows: usize, columns: usize) -> usize {
         const PER_ROW: usize = 160;
@@ -155,15 +199,9 @@ impl CardTable {
         largest: f64,
     ) -> Result<Self, CudaError> {
         let norms = card.allocate::<f64>(rows)?;
-        let width = match way {
-            Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
-            Way::Plain => 0,
-        };
-        // A power of two: splitting loses nothing.
-        let scale = if largest > 0.0 { (LARGEST / largest).log2().floor().exp2() } else { 1.0 };
-        let mut formula = kernel.tensor.unwrap_or(kernel.single.formula);
+        let (width, scale) = (way.halves(), scale(largest));
+        let formula = split_formula(&kernel, way, largest);
         let all = if width > 0 {
-            formula.factor /= scale * scale;
             let (high, low) = (card.allocate::<u16>(rows * width)?, card.allocate::<u16>(rows * width)?);
             let norms32 = card.allocate::<f32>(rows)?;
             let launch = card.launch("split_rows").items(rows * 32).buffer(&exact).count(rows).count(columns).count(width).number(scale);
@@ -176,6 +214,7 @@ impl CardTable {
             Packed::Single(single)
         };
         card.synchronize()?;
+        let (exact, norms, all) = (Arc::new(exact), Arc::new(norms), Arc::new(all));
         Ok(Self { card, kernel, rows, columns, way, formula, means, largest, exact, norms, all })
     }
 
@@ -212,7 +251,7 @@ impl CardTable {
         weights: Option<(&Buffer<f64>, &Buffer<f32>)>,
     ) -> Result<Packed, CudaError> {
         let (card, width) = (&self.card, self.width());
-        match &self.all {
+        match &*self.all {
             Packed::Halves { high, low, norms } => {
                 let (to_high, to_low) = (card.allocate::<u16>(padded * width)?, card.allocate::<u16>(padded * width)?);
                 let to_norms = card.allocate::<f32>(padded)?;
@@ -245,7 +284,7 @@ impl CardTable {
     pub(super) fn columns_of(&self, ids: &[u32], steps: &[f64]) -> Result<Columns, CudaError> {
         let (count, padded) = (ids.len(), ids.len().next_multiple_of(self.tile().1));
         let (on_card, weights) = (self.card.upload(ids)?, self.card.upload(steps)?);
-        let weights32 = match self.all {
+        let weights32 = match *self.all {
             Packed::Halves { .. } => Some(self.card.allocate::<f32>(padded)?),
             Packed::Single(_) => None,
         };
@@ -336,61 +375,6 @@ impl CardTable {
     }
 }
 
-/// Partial sums, in memory that grows as needed.
-pub(super) struct Sums {
-    pub values: Buffer<f64>,
-}
-
-impl Sums {
-    pub(super) fn new(card: &Arc<Card>) -> Result<Self, CudaError> {
-        Ok(Self { values: card.allocate(0)? })
-    }
-
-    /// Into how many parts columns are cut so that few rows keep the whole card busy; there is room for their sums afterwards.
-    pub(super) fn splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
-        let splits = Self::fewest(card, rows, tile_rows, tiles);
-        self.reserve(card, rows, splits)
-    }
-
-    /// The same for blocks that have a processor for themselves: cut so that few processors have nothing to do in the last turn.
-    fn even_splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
-        let (fewest, blocks) = (Self::fewest(card, rows, tile_rows, tiles), rows.div_ceil(tile_rows).max(1));
-        self.reserve(card, rows, evenly(blocks, card.processors(), fewest, tiles))
-    }
-
-    fn fewest(card: &Card, rows: usize, tile_rows: usize, tiles: usize) -> usize {
-        const BLOCKS_PER_PROCESSOR: usize = 6;
-        const MOST: usize = 32;
-        (BLOCKS_PER_PROCESSOR * card.processors() / rows.div_ceil(tile_rows).max(1)).clamp(1, MOST).min(tiles.max(1))
-    }
-
-    /// Room for sums, and how many parts there are.
-    fn reserve(&mut self, card: &Arc<Card>, rows: usize, splits: usize) -> Result<usize, CudaError> {
-        if self.values.len() < rows * splits {
-            // The old memory goes before the new comes.
-            self.values = card.allocate(0)?;
-            self.values = card.allocate(rows * splits)?;
-        }
-        Ok(splits)
-    }
-}
-
-/// Parts of `fewest` or a little more for which the turns of all processors are filled best, the fewest of those that are nearly as good.
-fn evenly(blocks: usize, processors: usize, fewest: usize, tiles: usize) -> usize {
-    const MORE: usize = 15;
-    const WORTH: f64 = 0.99;
-    /// What a block takes before its first tile, in tiles.
-    const BEGIN: f64 = 0.06;
-    // Turns of whole tiles: parts of unequal size wait for the largest.
-    let turns = |splits: usize| (blocks * splits).div_ceil(processors) as f64 * (tiles.div_ceil(splits) as f64 + BEGIN);
-    (fewest..=fewest + MORE).filter(|&splits| splits <= tiles).fold(
-        fewest,
-        |best, splits| {
-            if turns(splits) < WORTH * turns(best) { splits } else { best }
-        },
-    )
-}
-
 /// How sums are computed: rows in registers up to 128 features of exponential kernels, else both sides through shared memory.
 fn choose(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
     const NAMES: [&str; 6] = ["weigh_narrow_1", "weigh_narrow_2", "weigh_narrow_3", "weigh_narrow_4", "weigh_narrow_6", "weigh_narrow_8"];
@@ -413,22 +397,7 @@ fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
         None => Way::Plain,
         Some(formula) => Way::Wide {
             kernel: if formula.kind == 0 { "weigh_wide_exponential" } else { "weigh_wide" },
-            width: columns.next_multiple_of(32).max(32),
+            width: columns.next_multiple_of(16).max(16),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::evenly;
-
-    #[test]
-    fn the_last_turn_is_filled() {
-        // 469 blocks on 132 processors: four turns, the last half empty; cut into sixteen, 57 of which 56.8 are needed.
-        assert_eq!(evenly(469, 132, 1, 64), 16);
-        assert_eq!(evenly(4 * 132, 132, 1, 64), 1);
-        assert_eq!(evenly(10, 132, 32, 64), 32);
-        assert_eq!(evenly(469, 132, 1, 1), 1, "nothing to cut");
-        assert_eq!(evenly(40_000, 132, 1, 64), 1, "many turns");
     }
 }
