@@ -13,6 +13,7 @@ mod updated_factor;
 
 pub use cholesky::{cholesky, cholesky_in, dot, solve};
 pub use gram::weighted_gram;
+pub(crate) use product::add_weighted_in;
 pub use product::{Part, Shape, View, add_product, add_product_in};
 pub(crate) use symmetric::{Symmetric, add_symmetric, sum_weighted_symmetric};
 pub use transpose::{mirror, mirror_in, mirror_on, transpose};

@@ -91,7 +91,7 @@ pub fn add_product_in(
 }
 
 /// `out += left * diag(weights) * right`, as [`add_product_in`].
-pub(super) fn add_weighted_in(
+pub(crate) fn add_weighted_in(
     out: &mut [f64],
     step: usize,
     shape: Shape,

@@ -111,10 +111,20 @@ pub(super) fn largest(sizes: &[f64], count: usize) -> Vec<usize> {
 }
 
 /// The trials of one fold: what each says of the held-out rows, what rows count, and the columns' sizes for every c.
-struct Fold {
-    said: Vec<Said>,
-    weights: Vec<f64>,
-    sizes: Vec<Vec<f64>>,
+pub(super) struct Fold {
+    pub said: Vec<Said>,
+    pub weights: Vec<f64>,
+    pub sizes: Vec<Vec<f64>>,
+}
+
+/// What is tried.
+pub(super) struct Plan<'a> {
+    pub cs: &'a [f64],
+    pub sizes: &'a [usize],
+    /// `ln rho` of the sets' own fits.
+    pub priors: &'a [f64; 2],
+    /// `ln rho` of all features.
+    pub ln_rho: f64,
 }
 
 impl MultiTaskSelection {
@@ -150,8 +160,14 @@ impl MultiTaskSelection {
     }
 
     /// Chooses what is not given. `tasks` are at the scale of the fit; folds are cut by what the rows were before, `raw`: the last bits of
-    /// a scaled value depend on how rows are arranged.
-    pub(super) fn settle(&self, raw: &TaskSet<'_>, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<(SelectionChoice, StopReason)> {
+    /// a scaled value depend on how rows are arranged. `wide` is there for tables with many more columns than rows.
+    pub(super) fn settle(
+        &self,
+        raw: &TaskSet<'_>,
+        tasks: &TaskSet<'_>,
+        wide: Option<&Training<'_>>,
+        context: &Context<'_>,
+    ) -> Result<(SelectionChoice, StopReason)> {
         let ln_rho = self.ln_prior_for(tasks);
         let classify = tasks.outputs.classify();
         let mut choice = SelectionChoice {
@@ -196,7 +212,11 @@ impl MultiTaskSelection {
             return Ok((choice, StopReason::Converged));
         };
         let priors = [ln_rho, OPEN.ln().max(ln_rho)];
-        let judged = stopped(self.judge(tasks, &folds, &cs, &sizes, &priors, ln_rho, context))?;
+        let plan = Plan { cs: &cs, sizes: &sizes, priors: &priors, ln_rho };
+        let judged = stopped(match wide {
+            Some(training) => self.judge_wide(training, &folds, &plan, context),
+            None => self.judge(tasks, &folds, &plan, context),
+        })?;
         let judged = match judged {
             Ok(judged) => judged,
             Err(reason) => return cut_short(choice, reason),
@@ -209,17 +229,8 @@ impl MultiTaskSelection {
     }
 
     /// Runs all trials on all folds.
-    #[allow(clippy::too_many_arguments)]
-    fn judge(
-        &self,
-        tasks: &TaskSet<'_>,
-        folds: &[TaskSplit],
-        cs: &[f64],
-        sizes: &[usize],
-        priors: &[f64; 2],
-        ln_rho: f64,
-        context: &Context<'_>,
-    ) -> Result<Vec<Fold>> {
+    fn judge(&self, tasks: &TaskSet<'_>, folds: &[TaskSplit], plan: &Plan<'_>, context: &Context<'_>) -> Result<Vec<Fold>> {
+        let Plan { cs, ln_rho, .. } = *plan;
         let inner = context.with_threads(1);
         parallel::try_map(context.threads, folds.len(), |place| -> Result<Fold> {
             let (train, test) = (tasks.select_in(&folds[place].train, &inner)?, tasks.select_in(&folds[place].test, &inner)?);
@@ -241,21 +252,37 @@ impl MultiTaskSelection {
                 let model = rough.model(&training, solved, std::time::Instant::now())?;
                 said.push(Said::of(&model, &test, &inner)?);
                 let size = if self.select == Select::Features { self::sizes(&model.weights, train.features()) } else { Vec::new() };
-                for &count in sizes {
-                    let set = largest(&size, count);
-                    let (train, test) = (train.columns(&set)?, test.columns(&set)?);
-                    let training = Training::new(&rough, &train, &inner)?;
-                    let mut start: Option<Vec<Certificate>> = None;
-                    for &prior in priors {
-                        let solved = rough.solve(&training, prior, c, start.as_deref(), &inner);
-                        start = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
-                        said.push(Said::of(&rough.model(&training, solved, std::time::Instant::now())?, &test, &inner)?);
-                    }
-                }
+                rough.judge_sets(&train, &test, &size, c, plan, &mut said, &inner)?;
                 ranks.push(size);
             }
             Ok(Fold { said, weights: row_weights(&test), sizes: ranks })
         })
+    }
+
+    /// The trials of the largest features alone, at one c.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn judge_sets(
+        &self,
+        train: &TaskSet<'_>,
+        test: &TaskSet<'_>,
+        size: &[f64],
+        c: f64,
+        plan: &Plan<'_>,
+        said: &mut Vec<Said>,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        for &count in plan.sizes {
+            let set = largest(size, count);
+            let (train, test) = (train.columns(&set)?, test.columns(&set)?);
+            let training = Training::new(self, &train, context)?;
+            let mut start: Option<Vec<Certificate>> = None;
+            for &prior in plan.priors {
+                let solved = self.solve(&training, prior, c, start.as_deref(), context);
+                start = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
+                said.push(Said::of(&self.model(&training, solved, std::time::Instant::now())?, &test, context)?);
+            }
+        }
+        Ok(())
     }
 
     /// The winner of all trials.

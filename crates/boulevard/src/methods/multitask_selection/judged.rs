@@ -4,7 +4,7 @@
 //! one number for all of them takes nothing away from the comparison, and trials of different scales can be compared.
 
 use super::model::MultiTaskSelectionModel;
-use super::problem::tasks::{Outputs, TaskSet};
+use super::problem::tasks::{Outputs, TaskSet, TaskTarget};
 use crate::error::Result;
 use crate::observe::Context;
 use crate::svm::argmax;
@@ -32,27 +32,40 @@ pub(super) struct Said {
 
 impl Said {
     pub fn of(model: &MultiTaskSelectionModel, tasks: &TaskSet<'_>, context: &Context<'_>) -> Result<Self> {
+        let values: Vec<Vec<f64>> = if matches!(&tasks.outputs, Outputs::Classes(names) if names.len() > 2) {
+            let values = crate::svm::Model::decision_values_in(model, &tasks.tables[0], context)?;
+            (0..tasks.targets.len()).map(|m| values.iter().skip(m).step_by(tasks.targets.len()).copied().collect()).collect()
+        } else {
+            let of = |(m, target): (usize, &TaskTarget)| model.task_values(&tasks.tables[target.table], m, context);
+            tasks.targets.iter().enumerate().map(of).collect::<Result<_>>()?
+        };
+        let y: Vec<&[f64]> = tasks.targets.iter().map(|target| &target.y[..]).collect();
+        Ok(Self::of_values(&tasks.outputs, &y, &values))
+    }
+
+    /// What values say of rows, both for every task.
+    pub fn of_values(outputs: &Outputs, y: &[impl AsRef<[f64]>], values: &[Vec<f64>]) -> Self {
         let (mut errors, mut above) = (Vec::new(), Vec::new());
-        if let Outputs::Classes(names) = &tasks.outputs
+        if let Outputs::Classes(names) = outputs
             && names.len() > 2
         {
-            let values = crate::svm::Model::decision_values_in(model, &tasks.tables[0], context)?;
-            for (row, values) in values.chunks_exact(names.len()).enumerate() {
-                let own = (0..names.len()).find(|&class| tasks.targets[class].y[row] > 0.0).unwrap_or(0);
-                errors.push(f64::from(u8::from(argmax(values) != own)));
-                above.extend((0..names.len()).filter(|&class| class != own).map(|class| values[class] - values[own]));
+            let classes = names.len();
+            for row in 0..values[0].len() {
+                let values: Vec<f64> = values.iter().map(|of| of[row]).collect();
+                let own = (0..classes).find(|&class| y[class].as_ref()[row] > 0.0).unwrap_or(0);
+                errors.push(f64::from(u8::from(argmax(&values) != own)));
+                above.extend((0..classes).filter(|&class| class != own).map(|class| values[class] - values[own]));
             }
-            return Ok(Self { errors, above, others: names.len() - 1 });
+            return Self { errors, above, others: classes - 1 };
         }
-        let classify = tasks.outputs.classify();
-        for (m, target) in tasks.targets.iter().enumerate() {
-            let values = model.task_values(&tasks.tables[target.table], m, context)?;
-            for (&y, f) in target.y.iter().zip(values) {
-                errors.push(if classify { f64::from(u8::from((f > 0.0) != (y > 0.0))) } else { (y - f) * (y - f) });
+        let classify = outputs.classify();
+        for (y, values) in y.iter().zip(values) {
+            for (&y, f) in y.as_ref().iter().zip(values) {
+                errors.push(if classify { f64::from(u8::from((*f > 0.0) != (y > 0.0))) } else { (y - f) * (y - f) });
                 above.extend(classify.then_some(-y.signum() * f));
             }
         }
-        Ok(Self { errors, above, others: usize::from(classify) })
+        Self { errors, above, others: usize::from(classify) }
     }
 }
 

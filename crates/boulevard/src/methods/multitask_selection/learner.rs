@@ -27,6 +27,10 @@ pub(super) const LEAST_LN_RHO: f64 = -700.0;
 /// Values in all tables and tasks up to which automatic fits are solved to rounding, and the gap that stands for it.
 const SMALL: usize = 200_000;
 const TIGHT: f64 = 1e-10;
+/// Accuracy of the systems that couple tasks, and the same from tolerances on that only trials have.
+const COUPLING: f64 = 1e-12;
+const COARSE_COUPLING: f64 = 1e-6;
+const COARSE: f64 = 1e-3;
 /// Steps where no limit was given.
 const STEPS: u64 = 1000;
 
@@ -200,12 +204,13 @@ impl MultiTaskSelection {
         context: &Context<'_>,
     ) -> Result<MultiTaskSelectionModel> {
         let tasks = scaled.unwrap_or(raw);
-        let (mut choice, stop) = self.settle(raw, tasks, context)?;
+        let wide = self.wide_training(tasks, context)?;
+        let (mut choice, stop) = self.settle(raw, tasks, wide.as_ref(), context)?;
         // What is chosen should not depend on how rows are arranged: small problems are solved to rounding.
         let small = tasks.rows().saturating_mul(tasks.features()).saturating_mul(tasks.targets.len()) < SMALL;
         let tolerance = if small && self.standardizes() { self.tolerance.min(TIGHT) } else { self.tolerance };
         let settled = Self { c: Some(choice.c), ln_rho: Some(choice.ln_rho), tolerance, ..self.clone() };
-        let training = Training::new(&settled, tasks, context)?;
+        let training = wide.map_or_else(|| Training::new(&settled, tasks, context), Ok)?;
         let solved = settled.solve(&training, choice.ln_rho, choice.c, None, context);
         let mut model = settled.model(&training, solved, start)?;
         model.report.stop = self.judged(&model.report).worst(stop);
@@ -267,7 +272,10 @@ impl MultiTaskSelection {
         let scaled = scaling.as_ref().map(|scaling| scaling.apply(tasks, context)).transpose()?;
         let (raw, tasks) = (tasks, scaled.as_ref().unwrap_or(tasks));
         // The whole path has one c: the one that the fit itself would choose.
-        let c = self.c.map_or_else(|| self.settle(raw, tasks, context).map(|(choice, _)| choice.c), Ok)?;
+        let c = self.c.map_or_else(
+            || self.settle(raw, tasks, self.wide_training(tasks, context)?.as_ref(), context).map(|(choice, _)| choice.c),
+            Ok,
+        )?;
         let settled = Self { c: Some(c), ..self.clone() };
         let training = Training::new(&settled, tasks, context)?;
         let mut models: Vec<Option<MultiTaskSelectionModel>> = vec![None; ln_rhos.len()];
@@ -309,6 +317,7 @@ impl MultiTaskSelection {
                 margin,
                 classify,
                 variance: (self.bias == BiasPrior::Gaussian).then_some(self.bias_variance),
+                coupling: if self.tolerance < COARSE { COUPLING } else { COARSE_COUPLING },
                 threads: context.threads,
                 context: *context,
             };

@@ -73,6 +73,7 @@ mod problem;
 mod scaling;
 mod search;
 mod solvers;
+mod wide;
 
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,8 @@ pub(in super::super) struct Problem<'a> {
     pub classify: bool,
     /// Variance of the bias; none means flat.
     pub variance: Option<f64>,
+    /// How exactly the systems that couple tasks are solved.
+    pub coupling: f64,
     pub threads: usize,
     /// Who may stop it.
     pub context: Context<'a>,

@@ -56,6 +56,16 @@ impl Switch {
         if t >= 0.0 { State { on: more, off: less } } else { State { on: less, off: more } }
     }
 
+    /// What the probability `on` costs: its divergence from rho.
+    pub fn divergence(&self, on: f64) -> f64 {
+        if self.ln_rho >= 0.0 {
+            return 0.0;
+        }
+        let off = 1.0 - on;
+        let part = |share: f64, ln_prior: f64| if share > 0.0 { share * (share.ln() - ln_prior) } else { 0.0 };
+        (part(on, self.ln_rho) + part(off, self.ln_rest)).max(0.0)
+    }
+
     /// The `r` with `(s(r^2) + k) r = p`, for `p >= 0` and `k >= 0`.
     ///
     /// The left side rises strictly, so the root is unique; Newton's method in `ln r` inside a bracket.

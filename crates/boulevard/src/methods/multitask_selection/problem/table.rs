@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::linalg::{Symmetric, add_symmetric, padded, transpose};
+use crate::linalg::{Symmetric, add_symmetric, padded, transpose, weighted_gram};
 use crate::observe::Context;
 use crate::simd::Isa;
 
@@ -26,6 +26,8 @@ enum TableKind {
         x: Vec<f64>,
         stride: usize,
         columns: OnceLock<Vec<f64>>,
+        /// `X X'`, likewise.
+        products: OnceLock<Vec<f64>>,
     },
     Kernels(Vec<Symmetric>),
 }
@@ -46,7 +48,12 @@ impl TaskTable {
             meter.spend(8 * stride)?;
             x.copy_row(row, &mut to[..columns]);
         }
-        Ok(Self { rows, groups: columns, isa: context.isa, kind: TableKind::Features { x: padded, stride, columns: OnceLock::new() } })
+        Ok(Self {
+            rows,
+            groups: columns,
+            isa: context.isa,
+            kind: TableKind::Features { x: padded, stride, columns: OnceLock::new(), products: OnceLock::new() },
+        })
     }
 
     /// Input features; `x` is row-major and dense.
@@ -57,7 +64,12 @@ impl TaskTable {
         for (to, from) in padded.chunks_exact_mut(stride).zip(x.chunks_exact(columns)) {
             to[..columns].copy_from_slice(from);
         }
-        Self { rows, groups: columns, isa, kind: TableKind::Features { x: padded, stride, columns: OnceLock::new() } }
+        Self {
+            rows,
+            groups: columns,
+            isa,
+            kind: TableKind::Features { x: padded, stride, columns: OnceLock::new(), products: OnceLock::new() },
+        }
     }
 
     /// Kernel matrices, each `rows x rows`; only lower triangles are used, so that they are symmetric to the bit.
@@ -83,7 +95,7 @@ impl TaskTable {
         /// Columns at a time: some milliseconds for a thousand rows.
         const WIDTH: usize = 1 << 10;
         match &self.kind {
-            TableKind::Features { x, stride, columns } => Some(columns.get_or_init(|| {
+            TableKind::Features { x, stride, columns, .. } => Some(columns.get_or_init(|| {
                 let mut out = vec![0.0; self.rows * self.groups];
                 let height = self.rows.max(1);
                 for (part, to) in out.chunks_mut(WIDTH * height).enumerate() {
@@ -97,6 +109,20 @@ impl TaskTable {
             })),
             TableKind::Kernels(_) => None,
         }
+    }
+
+    /// `X X'` of features; an error where it was stopped.
+    pub fn inner_products(&self, context: &Context<'_>) -> Result<&[f64]> {
+        let TableKind::Features { x, stride, products, .. } = &self.kind else { unreachable!("kernels have no columns") };
+        if let Some(products) = products.get() {
+            return Ok(products);
+        }
+        // All features take part: the rows that are asked for are neighbors.
+        let fetch = |rows: &[usize], block: &mut [f64]| {
+            transpose(self.isa, self.rows, rows.len(), |i| &x[i * stride + rows[0]..], block, self.rows);
+        };
+        let computed = weighted_gram(self.groups, self.rows, |_| 1.0, fetch, context)?;
+        Ok(products.get_or_init(|| computed))
     }
 
     /// The kernel matrices, if these are kernels.

@@ -21,9 +21,6 @@ use super::super::problem::table::Element;
 use super::super::problem::{Problem, Samples};
 use super::block::{Block, Shift, conjugate_gradients};
 
-/// Accuracy of the switches' change.
-const SWITCH_ACCURACY: f64 = 1e-12;
-
 /// A point on the curve.
 #[derive(Clone)]
 pub(super) struct Point {
@@ -209,7 +206,7 @@ impl<'a> System<'a> {
             total.iter_mut().zip(&roots).zip(x).for_each(|((value, root), x)| *value = x - root * *value);
             total
         };
-        let x = conjugate_gradients(&right, None, SWITCH_ACCURACY, (2 * groups).min(500), || problem.halted_after_pass(), apply);
+        let x = conjugate_gradients(&right, None, problem.coupling, (2 * groups).min(500), || problem.halted_after_pass(), apply);
         let switches: Vec<f64> = x.iter().zip(&roots).map(|(x, root)| x * root).collect();
         let parts = problem.each_task(cost, |m| {
             let table = problem.table(m);

@@ -113,3 +113,30 @@ fn many_columns_and_many_tasks_come_back() {
     let own = MultiTaskSelection { share: false, keep: Keep::All, c: Some(1.5), ..Default::default() }.fit(&data).unwrap();
     assert_eq!(own.switches.len(), 2 * 2000);
 }
+
+#[test]
+fn trials_in_the_space_of_samples_choose_like_the_others() {
+    let (n, d) = (110, 2000);
+    let (x, y) = table(5, n, d);
+    for target in [Target::Classes(signs(&y)), Target::Real(y.clone())] {
+        let data = Dataset::new(Matrix::dense(x.clone(), n, d).unwrap(), target);
+        let fit = |threshold: f64, threads: usize| {
+            let learner = MultiTaskSelection { threshold, ..Default::default() };
+            learner.fit_in(&data, &Context::single().with_threads(threads)).unwrap()
+        };
+        let model = fit(0.0, 1);
+        let choice = model.choice.as_ref().unwrap();
+        assert!(model.report.gap <= 1e-6 && model.report.stop == crate::observe::StopReason::Converged);
+        let kept = choice.kept.as_ref().unwrap();
+        assert!([0, 1, 2].iter().all(|j| kept.contains(j)), "{kept:?}");
+        assert_eq!(model.weights, fit(0.0, 2).weights);
+        // A threshold below every switch changes nothing but the way: whole tables are solved for every trial.
+        let other = fit(1e-9, 1);
+        let trials = |model: &MultiTaskSelectionModel| model.choice.clone().unwrap().trials;
+        for (a, b) in trials(&model).iter().zip(trials(&other)) {
+            assert!((a.c, a.features, a.refit_ln_rho) == (b.c, b.features, b.refit_ln_rho));
+            // Both are rough, and small sets differ where two features are nearly as large.
+            assert!(a.features.is_some() || (a.loss - b.loss).abs() < 0.1 * b.loss.max(0.1), "{a:?} {b:?}");
+        }
+    }
+}
