@@ -40,9 +40,11 @@ def text(n=50_000, d=50_000, per_row=75):
     return x.tocsr(), y
 
 
-def objective(x, y, model, loss, penalised):
+def objective(x, y, model, loss, penalised, l1=None):
     slack = np.maximum(0, 1 - y * (np.asarray(x @ model.coef_.ravel()) + model.intercept_))
     w = np.append(model.coef_.ravel(), model.intercept_) if penalised else model.coef_.ravel()
+    if l1 is not None:
+        return np.abs(w).sum() + l1 * (slack**2).sum()
     return 0.5 * w @ w + (slack**2 if loss == "squared_hinge" else slack).sum()
 
 
@@ -56,7 +58,8 @@ def run(name, x, y, contenders, reps):
     print(f"\n{name} ({x.shape[0]} x {x.shape[1]}, medians of {reps})")
     for key, values in times.items():
         loss = "hinge" if " hinge" in key else "squared_hinge"
-        value = objective(x, y, models[key], loss, "free" not in key)
+        l1 = models[key].C if getattr(models[key], "penalty", "l2") == "l1" else None
+        value = objective(x, y, models[key], loss, "free" not in key, l1)
         gap = getattr(models[key], "dual_gap_", None)
         print(f"  {key:46} {statistics.median(values):8.3f} s   objective {value:.8g}" + (f"   gap {gap:.1e}" if gap is not None else ""))
 
@@ -67,7 +70,7 @@ def main():
     from boulevard import LinearSVC as Ours
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("which", nargs="*", default=["dense", "sparse", "unscaled"])
+    parser.add_argument("which", nargs="*", default=["dense", "sparse", "unscaled", "l1"])
     parser.add_argument("--reps", type=int, default=3)
     args = parser.parse_args()
     if "dense" in args.which:
@@ -94,6 +97,14 @@ def main():
             "boulevard squared, free bias": lambda: Ours(C=1e4),
             "boulevard hinge, free bias": lambda: Ours(C=1e4, loss="hinge"),
         }, args.reps)
+    if "l1" in args.which:
+        for n, d in ((5_000, 20_000), (20_000, 2_000)):
+            for C in (0.1, 1.0):
+                run(f"L1 penalty, sparse, C = {C:g}", *text(n, d), {
+                    "scikit-learn": lambda: Theirs(penalty="l1", dual=False, C=C, random_state=0),
+                    "boulevard": lambda: Ours(penalty="l1", dual=False, C=C, intercept_scaling=1.0),
+                    "boulevard, free bias": lambda: Ours(penalty="l1", dual=False, C=C),
+                }, args.reps)
 
 
 if __name__ == "__main__":
