@@ -6,7 +6,7 @@
 //! few megabytes each and all of slightly different sizes, took 1.6 times as long while every one was mapped anew.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// Blocks from here on come from the system.
 const LARGE: usize = 1 << 20;
@@ -23,6 +23,8 @@ const PAGE: usize = 1 << 16;
 const HEAD: usize = 64;
 /// But not more than so many times as long.
 const LONGEST: usize = 4;
+/// How often somebody who finds the waiting mappings locked tries again (a microsecond or two; a new mapping takes longer).
+const TRIES: usize = 64;
 
 /// The allocator, to be made a program's own with `#[global_allocator]`.
 pub struct Heap {
@@ -42,10 +44,20 @@ impl Heap {
         Self { kept: Mutex::new(Kept { blocks: [(0, 0); MOST_BLOCKS], count: 0, bytes: 0 }) }
     }
 
+    /// The mappings that wait, unless somebody else has them for long: it may be a thread that a fork left behind.
+    fn lock(&self) -> Option<MutexGuard<'_, Kept>> {
+        (0..TRIES).find_map(|_| {
+            let kept = self.kept.try_lock().ok();
+            if kept.is_none() {
+                std::hint::spin_loop();
+            }
+            kept
+        })
+    }
+
     /// A mapping of at least so many bytes from those that wait: the shortest, and of equal ones that used last, whose pages are most likely there.
     fn take(&self, bytes: usize) -> Option<*mut u8> {
-        // Never waiting: whoever holds the lock may be a thread that a fork left behind.
-        let mut kept = self.kept.try_lock().ok()?;
+        let mut kept = self.lock()?;
         let allowed = bytes..=bytes.saturating_mul(LONGEST);
         let fits = (0..kept.count).rev().filter(|&at| allowed.contains(&kept.blocks[at].1));
         let found = fits.min_by_key(|&at| kept.blocks[at].1);
@@ -88,7 +100,7 @@ impl Heap {
     /// Keeps a mapping for the next one who asks; those that wait longest go.
     fn give(&self, mapping: *mut u8, bytes: usize) {
         if bytes <= MOST_KEPT
-            && let Ok(mut kept) = self.kept.try_lock()
+            && let Some(mut kept) = self.lock()
         {
             kept.leave_room(bytes);
             let at = kept.count;

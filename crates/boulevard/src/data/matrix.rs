@@ -255,6 +255,15 @@ impl<'a> Matrix<'a> {
         }
     }
 
+    /// The largest absolute value.
+    pub(crate) fn largest(&self) -> f64 {
+        match self {
+            Self::F64(dense) => largest_absolute(&dense.values),
+            Self::F32(dense) => f64::from(dense.values.iter().fold(0.0, |most: f32, v| most.max(v.abs()))),
+            Self::Sparse(csr) => largest_absolute(&csr.values),
+        }
+    }
+
     /// One value; zero where a sparse row stores none.
     pub fn get(&self, row: usize, column: usize) -> f64 {
         match self {
@@ -404,6 +413,19 @@ pub(crate) fn all_finite<T: Copy + Default + PartialEq + Add<Output = T> + Mul<O
         }
     }
     rest.iter().fold(sums.iter().fold(zero, |a, b| a + *b), |sum, value| sum + *value * zero) == zero
+}
+
+/// The largest absolute value, found in sixteen places at once that do not wait for each other.
+pub(crate) fn largest_absolute(values: &[f64]) -> f64 {
+    let larger = |most: f64, value: f64| if value.abs() > most { value.abs() } else { most };
+    let (chunks, rest) = values.as_chunks::<16>();
+    let mut most = [0.0; 16];
+    for chunk in chunks {
+        for (most, value) in most.iter_mut().zip(chunk) {
+            *most = larger(*most, *value);
+        }
+    }
+    rest.iter().chain(&most).fold(0.0, |most, value| larger(most, *value))
 }
 
 #[cfg(test)]

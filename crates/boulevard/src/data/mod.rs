@@ -14,8 +14,8 @@ pub(crate) mod weights;
 
 pub use dataset::Dataset;
 pub use impute::{Fill, Imputer};
-pub(crate) use matrix::all_finite;
 pub use matrix::{Csr, Dense, Matrix};
+pub(crate) use matrix::{all_finite, largest_absolute};
 pub use range_file::{RangeFile, TargetRange};
 pub use scale::{Scaler, Scaling};
 pub use sets::Sets;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::rows::{KernelRows, fill_watched};
-use crate::data::Matrix;
+use crate::data::{Matrix, largest_absolute};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::observe::Context;
@@ -91,14 +91,8 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
 
     fn accuracy(&self) -> f64 {
         let largest = match &self.values {
-            Values::Rows(x) | Values::Columns(x, _) => {
-                let mut largest: f64 = 0.0;
-                for row in 0..x.rows() {
-                    x.for_each(row, |_, v| largest = largest.max(v.abs()));
-                }
-                largest
-            }
-            Values::Block(values) => values.iter().fold(0.0, |largest: f64, v| largest.max(v.abs())),
+            Values::Rows(x) | Values::Columns(x, _) => x.largest(),
+            Values::Block(values) => largest_absolute(values),
         };
         T::ROUNDING * largest
     }

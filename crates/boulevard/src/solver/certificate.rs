@@ -56,19 +56,19 @@ fn multipliers(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> ([f64; 2], f6
     for group in 0..groups {
         let (mut least_up, mut most_low) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut free_sum, mut free_count) = (0.0, 0usize);
-        for i in (0..b.len()).filter(|&i| usize::from(problem.in_second_group(i)) == group) {
-            let (up, low) = slopes(problem, b[i], g[i]);
-            let (can_grow, can_fall) = (b[i] < problem.upper[i], b[i] > problem.lower[i]);
-            if can_grow {
-                least_up = least_up.min(up);
+        let bounds = problem.lower.iter().zip(problem.upper);
+        for (i, ((&b, &g), (&lower, &upper))) in b.iter().zip(g).zip(bounds).enumerate() {
+            if groups == 2 && usize::from(problem.in_second_group(i)) != group {
+                continue;
             }
-            if can_fall {
-                most_low = most_low.max(low);
-            }
-            if can_grow && can_fall && (b[i] != 0.0 || problem.kink == 0.0) {
-                free_sum += up;
-                free_count += 1;
-            }
+            // Which of the cases a variable is hardly follows a pattern: values that do not count are better than branches.
+            let (up, low) = slopes(problem, b, g);
+            let (can_grow, can_fall) = (b < upper, b > lower);
+            least_up = least_up.min(if can_grow { up } else { f64::INFINITY });
+            most_low = most_low.max(if can_fall { low } else { f64::NEG_INFINITY });
+            let free = can_grow & can_fall & ((b != 0.0) | (problem.kink == 0.0));
+            free_sum += if free { up } else { 0.0 };
+            free_count += usize::from(free);
         }
         match problem.equality {
             super::Equality::Free => {

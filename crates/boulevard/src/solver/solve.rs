@@ -67,6 +67,16 @@ pub struct Solver<'a> {
     pub(super) double: Option<Engine<'a, f64>>,
 }
 
+impl Drop for Solver<'_> {
+    /// Whoever set a limit may need the memory for something else next.
+    fn drop(&mut self) {
+        if self.context.memory.is_some() {
+            (self.single, self.double) = (None, None);
+            arena::release();
+        }
+    }
+}
+
 impl<'a> Solver<'a> {
     /// A solver with room for `cache` bytes of kernel rows, or for what it can use within a quarter of the free memory if none are given;
     /// never more than the context allows.
@@ -121,8 +131,9 @@ impl<'a> Solver<'a> {
     }
 
     /// Many problems will be solved on the same samples: kernel rows that fit the cache are worth keeping.
-    pub(crate) fn shared(self) -> Self {
-        Self { shared: true, ..self }
+    pub(crate) fn shared(mut self) -> Self {
+        self.shared = true;
+        self
     }
 
     /// Bytes for rows: with few features a row is cheaper to compute twice than to write to memory for the first time.

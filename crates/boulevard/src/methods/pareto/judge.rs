@@ -156,10 +156,7 @@ pub(super) fn check_symmetric(x: &Matrix<'_>) -> Result<()> {
     if x.columns() != n {
         return Err(Error::shape(format!("columns of a precomputed kernel matrix with {n} rows"), n, x.columns()));
     }
-    let mut largest: f64 = 0.0;
-    for row in 0..n {
-        x.for_each(row, |_, value| largest = largest.max(value.abs()));
-    }
+    let largest = x.largest();
     for row in 0..n {
         for column in 0..row {
             let (a, b) = (x.get(row, column), x.get(column, row));

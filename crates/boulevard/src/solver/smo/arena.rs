@@ -2,7 +2,8 @@
 //!
 //! Writing to fresh memory for the first time costs as much as computing the kernel values that go there: the system has to find, clear
 //! and map every page. A large arena is therefore not returned at once but kept for the next fit of the process, and the system is told
-//! that it may take the pages back whenever it needs them.
+//! that it may take the pages back whenever it needs them. A few small ones are kept as they are: hundreds of pairs of classes would
+//! otherwise fill theirs with zeros first, a twentieth of their time.
 
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
@@ -14,10 +15,14 @@ use crate::simd::Real;
 const LARGE: usize = 32 << 20;
 /// Bytes that are kept at most.
 const MOST_KEPT: usize = 1 << 30;
+/// And of small arenas.
+const MOST_SMALL: usize = 32 << 20;
 
 /// Arenas nobody uses: their bytes and a `Vec` of some type.
 type Kept = Mutex<Vec<(usize, Box<dyn Any + Send>)>>;
 static KEPT: Kept = Mutex::new(Vec::new());
+/// Small ones, the one used last at the end.
+static SMALL: Kept = Mutex::new(Vec::new());
 
 /// Room for rows. Memory is taken when they are written, and never moved; what is in it before that means nothing.
 pub(super) struct Arena<T: Real> {
@@ -30,7 +35,7 @@ impl<T: Real> Arena<T> {
         // Large pages (madvise) were tried: a tenth to a quarter faster where memory is at hand, but up to three times slower in virtual
         // machines that give free memory back to their host, and who has which cannot be seen from here.
         let values = if room * size_of::<T>() <= LARGE {
-            Vec::with_capacity(room)
+            take_small(&SMALL, room).unwrap_or_else(|| Vec::with_capacity(room + room / 4))
         } else {
             take(&KEPT, room).unwrap_or_else(|| vec![T::default(); room])
         };
@@ -66,7 +71,8 @@ impl<T: Real> DerefMut for Arena<T> {
 
 impl<T: Real> Drop for Arena<T> {
     fn drop(&mut self) {
-        keep(&KEPT, std::mem::take(&mut self.values));
+        let values = std::mem::take(&mut self.values);
+        if values.len() * size_of::<T>() > LARGE { keep(&KEPT, values) } else { keep_small(&SMALL, values) }
     }
 }
 
@@ -93,12 +99,35 @@ fn take<T: Real>(kept: &Kept, room: usize) -> Option<Vec<T>> {
     kept.swap_remove(at).1.downcast::<Vec<T>>().ok().map(|values| *values)
 }
 
+/// Those that wait longest go for it.
+fn keep_small<T: Real>(kept: &Kept, values: Vec<T>) {
+    let bytes = values.capacity() * size_of::<T>();
+    if bytes == 0 || bytes > MOST_SMALL {
+        return;
+    }
+    let Ok(mut kept) = kept.try_lock() else { return };
+    while kept.iter().map(|(bytes, _)| bytes).sum::<usize>() + bytes > MOST_SMALL {
+        kept.remove(0);
+    }
+    kept.push((bytes, Box::new(values)));
+}
+
+/// The smallest kept arena that can have `room` values without being moved, unless it is many times larger.
+fn take_small<T: Real>(kept: &Kept, room: usize) -> Option<Vec<T>> {
+    let mut kept = kept.try_lock().ok()?;
+    let fits = |entry: &(usize, Box<dyn Any + Send>)| {
+        entry.1.downcast_ref::<Vec<T>>().is_some_and(|values| (room..=4 * room).contains(&values.capacity()))
+    };
+    let at = (0..kept.len()).rev().filter(|&at| fits(&kept[at])).min_by_key(|&at| kept[at].0)?;
+    kept.remove(at).1.downcast::<Vec<T>>().ok().map(|values| *values)
+}
+
 /// Gives all kept arenas back to the system; the bytes they had.
 ///
 /// A process that forked while another thread held the list keeps them: waiting for that thread would be for ever.
 pub(in super::super) fn release() -> usize {
-    let Ok(mut kept) = KEPT.try_lock() else { return 0 };
-    kept.drain(..).map(|(bytes, _)| bytes).sum()
+    let drained = |kept: &Kept| kept.try_lock().map_or(0, |mut kept| kept.drain(..).map(|(bytes, _)| bytes).sum());
+    drained(&KEPT) + drained(&SMALL)
 }
 
 /// Tells the system that it may take the pages back: until they are written again they read as they are or as zeros.
@@ -138,6 +167,26 @@ mod tests {
         assert!(take::<f64>(&kept, 1).is_none(), "it is of another type");
         assert!(take::<f32>(&kept, 1).is_none(), "and had to go");
         keep(&kept, vec![0.0_f64; 100]);
-        assert!(take::<f64>(&kept, 1).is_none(), "small ones are the allocator's business");
+        assert!(take::<f64>(&kept, 1).is_none(), "small ones are kept elsewhere");
+    }
+
+    #[test]
+    fn small_arenas_wait_where_they_are_up_to_a_limit() {
+        let kept = Kept::default();
+        let mut first = Vec::with_capacity(1000);
+        first.push(7.0_f32);
+        let address = first.as_ptr();
+        keep_small(&kept, first);
+        assert!(take_small::<f64>(&kept, 900).is_none(), "it is of another type");
+        assert!(take_small::<f32>(&kept, 1001).is_none(), "it would have to move");
+        assert!(take_small::<f32>(&kept, 100).is_none(), "a small fit does not take a large one");
+        let second = take_small::<f32>(&kept, 900).expect("there is one");
+        assert_eq!((second.as_ptr(), second[0]), (address, 7.0));
+        for _ in 0..10 {
+            keep_small(&kept, Vec::<f32>::with_capacity(1 << 20));
+        }
+        assert_eq!(kept.lock().unwrap().len(), MOST_SMALL >> 22);
+        keep_small(&kept, Vec::<f32>::with_capacity(MOST_SMALL));
+        assert_eq!(kept.lock().unwrap().len(), MOST_SMALL >> 22, "more than all of it does not wait");
     }
 }
