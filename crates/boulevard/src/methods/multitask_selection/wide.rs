@@ -29,7 +29,7 @@ impl MultiTaskSelection {
         let one = self.share || tasks.targets.len() == 1;
         let shapes: Vec<(usize, usize)> = tasks.tables.iter().map(|table| (table.rows(), table.columns())).collect();
         let plain = self.select == Select::Features && self.bias == BiasPrior::Gaussian && self.threshold == 0.0;
-        if !(plain && one && is_wide(&shapes)) {
+        if !(plain && one && is_wide(&shapes, context)) {
             return Ok(None);
         }
         Training::new(self, tasks, context).map(Some)

@@ -159,7 +159,7 @@ impl Run<'_, '_> {
         }
         let rough = problem.classify && problem.tasks.len() >= MANY_TASKS && self.limits.tolerance >= COARSE;
         let shapes: Vec<(usize, usize)> = problem.tables.iter().map(|table| (table.rows, table.groups)).collect();
-        (rough && shapes.iter().all(|&(rows, _)| rows <= FEW_ROWS)) || is_wide(&shapes)
+        (rough && shapes.iter().all(|&(rows, _)| rows <= FEW_ROWS)) || is_wide(&shapes, self.context)
     }
 
     /// Turns of switches and machines in the space of samples. One task's answer is finished by Newton's method; several are coupled by

@@ -13,12 +13,15 @@ use super::machine::Machine;
 use super::newton::Point;
 use crate::error::Result;
 use crate::linalg::{Part, Shape, View, add_weighted_in};
+use crate::observe::Context;
 
 /// Columns per row from which this is worth it, and the most rows.
 const WIDE: usize = 2;
-const MOST_ROWS: usize = 5000;
+const MOST_ROWS: usize = 3000;
 /// Values of all tables below which the other methods are quick.
 const FEW_VALUES: usize = 200_000;
+/// Matrices of inner products that are in memory at a time at most.
+const PARTIAL_SUMS: usize = 10;
 /// Products with the kernel matrix that a machine takes, roughly.
 const MACHINE_PASSES: usize = 20;
 /// Features whose terms are added to a kernel matrix at a time.
@@ -26,10 +29,14 @@ const PANEL: usize = 128;
 /// The share of what the switches could gain that may be left by those that stay.
 const IDLE: f64 = 0.1;
 
-/// Whether tables of these rows and columns are of this kind.
-pub(in super::super) fn is_wide(shapes: &[(usize, usize)]) -> bool {
-    let values: usize = shapes.iter().map(|&(rows, columns)| rows.saturating_mul(columns)).sum();
-    values >= FEW_VALUES && shapes.iter().all(|&(rows, columns)| rows <= MOST_ROWS && columns >= WIDE * rows)
+/// Whether tables of these rows and columns are of this kind, and their matrices fit into what memory is allowed.
+pub(in super::super) fn is_wide(shapes: &[(usize, usize)], context: &Context<'_>) -> bool {
+    let sum = |of: fn(&(usize, usize)) -> usize| shapes.iter().map(of).fold(0usize, usize::saturating_add);
+    let (values, squares) = (sum(|&(rows, columns)| rows.saturating_mul(columns)), sum(|&(rows, _)| rows.saturating_mul(rows)));
+    // The tables twice, the inner products with their partial sums, and a kernel matrix per thread.
+    let needed = (2 * values).saturating_add(squares.saturating_mul(PARTIAL_SUMS + context.threads)).saturating_mul(size_of::<f64>());
+    let fits = context.memory.is_none_or(|allowed| needed <= allowed);
+    values >= FEW_VALUES && fits && shapes.iter().all(|&(rows, columns)| rows <= MOST_ROWS && columns >= WIDE * rows)
 }
 
 /// Switches that move in a turn where the others need not be exact: more than sets hold, and their terms cost no more than a pass.
