@@ -113,6 +113,8 @@ impl Solver<'_> {
             small_set: fit(SETS[0]),
             outer: (n >= HUGE && cold).then_some(n / OUTER),
             rounding: T::ROUNDING,
+            eased: None,
+            thinned: 1,
         }
     }
 }

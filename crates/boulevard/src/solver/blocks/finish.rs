@@ -55,8 +55,9 @@ impl Loop<'_> {
 
     fn solve(&mut self) -> Outcome<Verdict> {
         self.begin()?;
-        let outer = self.outer_sets()?;
         let mut set = WorkingSet::new(self.plan.set);
+        self.ease(&mut set)?;
+        let outer = self.outer_sets()?;
         let mut answer = self.look(&set)?;
         let mut best = f64::INFINITY;
         let mut failures = 0;
@@ -103,7 +104,7 @@ impl Loop<'_> {
             if gap <= OUTER_UNTIL * first || gap <= MARGIN * self.options.tolerance {
                 break;
             }
-            let (ids, _) = wide.renew(&answer);
+            let (ids, _) = wide.renew(&answer, 1);
             self.narrow(Narrow::To(&ids))?;
             let mut set = WorkingSet::new(self.plan.set);
             let inner = self.look(&set)?;
@@ -173,6 +174,10 @@ impl Loop<'_> {
         }
         self.begin()?;
         self.widen()?;
+        // A point within small bounds would be judged by them.
+        while !self.later.is_empty() {
+            self.grow()?;
+        }
         Ok(self.certify()?.map_or(Verdict::Incomplete, |_| Verdict::Done(reason)))
     }
 }

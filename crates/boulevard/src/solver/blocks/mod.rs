@@ -16,6 +16,7 @@
 
 mod card;
 mod cpu;
+mod ease;
 mod engine;
 mod finish;
 mod gram;
@@ -60,7 +61,10 @@ pub(super) fn solve(
         Halt::Failed(error) => error,
         Halt::Stop(reason) => unreachable!("an engine that nobody watches does not stop ({reason:?})"),
     };
-    let verdict = Loop::new(problem, options, engine, b, gradient, unknown, iterations, plan).and_then(|mut run| run.run());
+    let eased = plan.eased.filter(|_| !unknown).map_or_else(Vec::new, |diagonal| ease::stages(problem, diagonal, b));
+    let mut stages: Vec<DualProblem<'_>> = eased.iter().map(|[lower, upper]| DualProblem { lower, upper, ..*problem }).collect();
+    stages.push(*problem);
+    let verdict = Loop::new(&stages, options, engine, b, gradient, unknown, iterations, plan).and_then(|mut run| run.run());
     let verdict = verdict.map_err(unhalted)?;
     *gradient = engine.gradient().map_err(unhalted)?;
     Ok(verdict)

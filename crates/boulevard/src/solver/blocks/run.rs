@@ -1,5 +1,6 @@
 //! The loop: sets, their solutions, the gradient after them.
 
+use super::ease::unit;
 use super::engine::{Answer, BlockEngine, Load, Moved, Narrow, Outcome, Set, Want};
 use super::newton::{Factored, Schedule};
 use super::set::WorkingSet;
@@ -36,6 +37,10 @@ pub(crate) struct Plan {
     pub outer: Option<usize>,
     /// Relative error of the engine's sums.
     pub rounding: f64,
+    /// The kernel's diagonal, where cold fits begin with small bounds.
+    pub eased: Option<f64>,
+    /// So many times as many candidates are looked at as a set takes: every so manieth of them comes first.
+    pub thinned: usize,
 }
 
 /// How a descent ended.
@@ -51,6 +56,8 @@ pub(super) enum End {
 
 pub(super) struct Loop<'a> {
     pub problem: &'a DualProblem<'a>,
+    /// The same problem with larger bounds, in this order.
+    pub later: &'a [DualProblem<'a>],
     pub options: &'a Options,
     pub engine: &'a mut dyn BlockEngine,
     pub b: &'a mut [f64],
@@ -61,22 +68,22 @@ pub(super) struct Loop<'a> {
     since: Option<Vec<f64>>,
     /// Whether the engine's gradient is still that of zero.
     unknown: bool,
-    support: usize,
+    pub support: usize,
     pub free: usize,
     pub schedule: Schedule,
     /// The factor of the last of Newton's steps.
     pub factored: Factored,
     /// Violation below which rows are parked next.
-    park_at: f64,
+    pub park_at: f64,
     pub active: usize,
     /// Whether rounding was looked after in this descent.
     pub refreshed: bool,
 }
 
 impl<'a> Loop<'a> {
-    /// Loads the engine with the point and its gradient.
+    /// Loads the engine with the point and its gradient. Of several stages of a problem the last is the one to solve.
     pub(super) fn new(
-        problem: &'a DualProblem<'a>,
+        stages: &'a [DualProblem<'a>],
         options: &'a Options,
         engine: &'a mut dyn BlockEngine,
         b: &'a mut [f64],
@@ -85,16 +92,17 @@ impl<'a> Loop<'a> {
         iterations: &'a mut u64,
         plan: Plan,
     ) -> Outcome<Self> {
+        let (problem, later) = stages.split_first().expect("a problem has a stage");
         let groups = if matches!(problem.equality, Equality::TwoSums(_)) { 2 } else { 1 };
         let status: Vec<u8> = (0..b.len()).map(|i| status(problem, i, b[i])).collect();
         engine.load(&Load { gradient, status: &status, kink: problem.kink })?;
         let support = b.iter().filter(|&&v| v != 0.0).count();
         let free = (0..b.len()).filter(|&i| inside(problem, i, b[i]) && b[i] != 0.0).count();
         let active = b.len();
-        let (least, most) = problem.linear.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
-        let schedule = Schedule::new(engine.newton().map(|newton| newton.costs()), 0.5 * (most - least));
+        let schedule = Schedule::new(engine.newton().map(|newton| newton.costs()), unit(problem.linear));
         Ok(Self {
             problem,
+            later,
             options,
             engine,
             b,
@@ -128,7 +136,7 @@ impl<'a> Loop<'a> {
 
     /// Candidates for a set among the active rows, nothing having moved.
     pub(super) fn look(&mut self, set: &WorkingSet) -> Outcome<Answer> {
-        let want = Want { count: set.wanted(self.groups), kept: set.kept(), progress: self.progress(None) };
+        let want = Want { count: self.plan.thinned * set.wanted(self.groups), kept: set.kept(), progress: self.progress(None) };
         self.engine.step(Moved::NONE, &want)
     }
 
@@ -151,13 +159,13 @@ impl<'a> Loop<'a> {
         }
         loop {
             let gap = answer.gap();
-            if gap <= target {
+            if gap <= target || self.is_loose() {
                 return Ok((answer, End::Reached));
             }
             if *self.iterations >= self.options.max_iterations.unwrap_or(u64::MAX) {
                 return Ok((answer, End::Cut));
             }
-            if park && !self.refreshed && gap <= REFRESH_AT * self.options.tolerance {
+            if park && !self.refreshed && self.later.is_empty() && gap <= REFRESH_AT * self.options.tolerance {
                 self.refreshed = true;
                 if self.refresh()? {
                     self.schedule.refreshed();
@@ -183,7 +191,7 @@ impl<'a> Loop<'a> {
     /// One set: solved, moved, and the next candidates; none if nothing moved.
     fn round(&mut self, set: &mut WorkingSet, answer: &Answer) -> Outcome<Option<Answer>> {
         let gap = answer.gap();
-        let (ids, mut gradient) = set.renew(answer);
+        let (ids, mut gradient) = set.renew(answer, self.plan.thinned);
         let second: Vec<bool> =
             if self.groups == 2 { ids.iter().map(|&id| self.problem.in_second_group(id as usize)).collect() } else { Vec::new() };
         // Only differences matter within a group: around zero single precision has the most digits for them.
@@ -221,7 +229,7 @@ impl<'a> Loop<'a> {
         let mostly_free = self.mostly_free();
         set.size = if mostly_free { self.plan.small_set } else { self.plan.set };
         set.keep(|id| inside(self.problem, id as usize, self.b[id as usize]), mostly_free);
-        let want = Want { count: set.wanted(self.groups), kept: set.kept(), progress: self.progress(Some(gap)) };
+        let want = Want { count: self.plan.thinned * set.wanted(self.groups), kept: set.kept(), progress: self.progress(Some(gap)) };
         let outcome = self.engine.step(Moved { ids: &moved_ids, steps: &steps, status: &status }, &want);
         if outcome.is_err() {
             // The gradient did not follow: the last point whose gradient is known stays.

@@ -80,8 +80,9 @@ impl WorkingSet {
         self.members = members;
     }
 
-    /// The next set: who stayed and the best candidates of every list in turn, each variable once. Answers ids and gradients.
-    pub(super) fn renew(&mut self, answer: &Answer) -> (Vec<u32>, Vec<f64>) {
+    /// The next set: who stayed and the best candidates of every list in turn, each variable once; every `thinned`th of them first, then
+    /// those after these, and so on. Answers ids and gradients.
+    pub(super) fn renew(&mut self, answer: &Answer, thinned: usize) -> (Vec<u32>, Vec<f64>) {
         self.round += 1;
         let mut gradient = answer.kept.clone();
         // Who cannot be reached for the moment waits outside.
@@ -100,7 +101,7 @@ impl WorkingSet {
             }
         };
         let longest = answer.up.iter().chain(&answer.low).map(Vec::len).max().unwrap_or(0);
-        for place in 0..longest {
+        for place in (0..thinned).flat_map(|first| (first..longest).step_by(thinned)) {
             answer.up.iter().chain(&answer.low).filter_map(|list| list.get(place)).for_each(&mut take);
         }
         let entered = self.round;
@@ -131,12 +132,12 @@ mod tests {
     fn variables_enter_once_and_free_ones_stay_first() {
         let mut set = WorkingSet::new(8);
         assert_eq!(set.wanted(1), 4);
-        let (ids, gradient) = set.renew(&answer(&[1, 2, 3, 4], &[4, 5, 6, 7], &[]));
+        let (ids, gradient) = set.renew(&answer(&[1, 2, 3, 4], &[4, 5, 6, 7], &[]), 1);
         assert_eq!(ids, [1, 4, 2, 5, 3, 6, 7], "4 is in both lists");
         assert_eq!(gradient, ids.iter().map(|&id| f64::from(id)).collect::<Vec<_>>());
         set.keep(|id| id == 6 || id == 7, false);
         assert_eq!(set.kept(), [6, 7, 1, 2], "free ones, then others up to half");
-        let (ids, _) = set.renew(&answer(&[8], &[9, 10, 11], &[6, 7, 1, 2]));
+        let (ids, _) = set.renew(&answer(&[8], &[9, 10, 11], &[6, 7, 1, 2]), 1);
         assert_eq!(ids, [6, 7, 1, 2, 8, 9, 10, 11]);
         set.keep(|_| true, false);
         assert_eq!(set.kept(), [8, 9, 10, 11, 1, 2], "the newest where there are too many");
@@ -144,8 +145,10 @@ mod tests {
         assert_eq!(set.kept(), [8, 9, 10, 11]);
         let mut lost = answer(&[1], &[2], &[8, 9, 10, 11]);
         (lost.kept[1], lost.kept[3]) = (f64::NAN, f64::NAN);
-        let (ids, gradient) = set.renew(&lost);
+        let (ids, gradient) = set.renew(&lost, 1);
         assert_eq!(ids, [8, 10, 1, 2], "those out of reach wait outside");
         assert_eq!(gradient, [8.0, 10.0, 1.0, 2.0]);
+        let (ids, _) = WorkingSet::new(6).renew(&answer(&[1, 2, 3, 4], &[5, 6, 7, 8], &[]), 2);
+        assert_eq!(ids, [1, 5, 3, 7, 2, 6], "every second one first");
     }
 }

@@ -31,6 +31,10 @@ const EXACT_PIECE: f64 = 0.02;
 const USUAL_PACE: f64 = 5e-14;
 /// Bytes of shared memory per variable of a set: value and bounds in double precision.
 const SET_BYTES: usize = 24;
+/// Problems from this size begin with small bounds: sets of smaller ones hold a good part of the rows, and settle them without.
+const EASED_FROM: usize = 60_000;
+/// With so many rows per variable of a set, the steepest candidates are much alike: every second one says as much.
+const ALIKE_FROM: usize = 128;
 /// Relative error of sums of halves, in units of the values.
 pub(crate) const ROUNDING: f64 = 2.4e-7;
 
@@ -78,7 +82,9 @@ impl<'a> CardBlocks<'a> {
         let most = self.card.shared_bytes() / SET_BYTES / 1024 * 1024;
         let set = if n < 12_000 { 1024 } else { 2048 };
         let set = set.min(most.max(1024));
-        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING }
+        let eased = self.factors.diagonal().filter(|_| n >= EASED_FROM);
+        let thinned = if n >= ALIKE_FROM * set { 2 } else { 1 };
+        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING, eased, thinned }
     }
 
     pub(super) fn device(&self) -> Device {

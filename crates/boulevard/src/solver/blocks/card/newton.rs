@@ -48,6 +48,11 @@ impl Factors {
         Ok(Self { main, small, gram: card.allocate(0)?, ids, on_card, places, rows, costs, diagonal })
     }
 
+    /// The kernel's diagonal, where systems are solved.
+    pub(super) fn diagonal(&self) -> Option<f64> {
+        self.costs.map(|_| self.diagonal)
+    }
+
     pub(super) fn has_newton(&self) -> bool {
         self.costs.is_some()
     }
@@ -95,7 +100,7 @@ fn costs(card: &Card, table: &CardTable) -> Result<Option<(Costs, f64)>, CudaErr
         value: (0.4e-12 + 1.3e-14 * width) * slower,
         exact: (2e-12 + 5e-14 * width) * slower * generation,
         operation: slower * generation / 35e12,
-        variable: 5e-7,
+        variable: 1e-6,
         most,
     };
     Ok(Some((costs, diagonal)))

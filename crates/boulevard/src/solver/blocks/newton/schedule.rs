@@ -5,15 +5,15 @@ use super::system::AT_FIRST;
 
 /// Face steps below this violation, and the active set below that one, for targets whose slopes differ by 2 at the start. Further away a
 /// third of the variables and more would be cut: rounds are faster there.
-const FACE_FROM: f64 = 0.3;
+const FACE_FROM: f64 = 0.4;
 const ACTIVE_SET_FROM: f64 = 0.1;
 /// Solutions of systems that a step takes, about, and seconds that it takes besides.
 const SOLVES: f64 = 1.8;
 const BESIDES: f64 = 1e-3;
 /// Newton's steps may take this many times the time of rounds.
-const SHARE: f64 = 1.0;
+const SHARE: f64 = 2.0;
 /// Rounds between two of them take this many times a system's solution.
-const BURST: f64 = 1.0;
+const BURST: f64 = 0.5;
 /// The active set is tried again at this share of the violation of the last try.
 const AGAIN: f64 = 0.4;
 /// After so many faces that led nowhere, the next waits for this share of the violation.

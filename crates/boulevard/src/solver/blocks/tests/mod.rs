@@ -1,6 +1,7 @@
 //! The loop's promises: the optimum of pair steps, a true certificate, the same bits for any number of threads, an end for every input.
 
 mod certificate;
+mod ease;
 mod fleet;
 mod hard;
 mod newton;
@@ -96,7 +97,7 @@ pub(super) fn options(tolerance: f64) -> Options {
 
 /// Small sets, so that small problems take many rounds.
 pub(super) fn small_sets() -> Plan {
-    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING }
+    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING, eased: None, thinned: 1 }
 }
 
 /// What a run left.
