@@ -1,8 +1,9 @@
 //! Pair steps with cached kernel rows, or blocks without: which way is faster for a problem, and why.
 //!
 //! Both end at the same optimum. With few features a kernel value is cheaper to compute than to fetch, and blocks win from some thousand
-//! rows up. With many features pair steps win as long as the rows of all support vectors fit the cache, and lose by an order of magnitude
-//! when they do not.
+//! rows up. With many features pair steps win as long as the rows that are asked for again and again fit the cache, and lose by an order
+//! of magnitude when they do not. How many those are depends on the problem: under small bounds most samples are settled by one step, and
+//! where all samples are far apart every row is asked for about once, so that keeping rows brings nothing.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,14 +12,24 @@ use serde::{Deserialize, Serialize};
 
 use super::dual::{DualProblem, Equality};
 use super::source::KernelSource;
+use crate::error::Result;
+use crate::kernel::{self, Kernel, padded};
+use crate::observe::Context;
 
 /// Below so many rows pair steps are about as fast, all kernel rows together are small, and results keep their bits.
 pub(super) const FEWEST_ROWS: usize = 5000;
 /// Features up to which blocks win whatever fits, and from which pair steps win whenever their rows fit.
 const FEW: f64 = 50.0;
 const MANY: f64 = 100.0;
-/// Share of the samples whose rows pair steps ask for, at most in most fits.
-const SUPPORT_SHARE: f64 = 0.75;
+/// Share of the samples whose rows pair steps ask for again and again, and the share where bounds are small.
+const SHARE: f64 = 0.5;
+const GENTLE_SHARE: f64 = 0.2;
+/// Bounds times the kernel's diagonal up to this are small: in between stands C = 1 for kernels of size 1.
+const GENTLE: f64 = 3.0;
+/// Samples are far apart if kernel values of different ones, beside the diagonal, are below this in the mean.
+const APART: f64 = 0.01;
+/// Samples that are looked at for it.
+const LOOKED_AT: usize = 64;
 
 /// The way a problem was solved, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,6 +48,8 @@ pub enum Route {
     Cheap,
     /// Blocks: the kernel rows do not fit the cache.
     Crowded,
+    /// Blocks: samples are so far apart that every kernel row is asked for about once.
+    Apart,
     /// Blocks after pair steps: kernel rows had to be computed again and again.
     Revised,
     /// Blocks on a graphics card.
@@ -49,7 +62,7 @@ pub enum Route {
 
 impl Route {
     pub(super) fn is_blocks(self) -> bool {
-        matches!(self, Self::Cheap | Self::Crowded | Self::Revised | Self::Card | Self::Delicate | Self::Shards)
+        matches!(self, Self::Cheap | Self::Crowded | Self::Apart | Self::Revised | Self::Card | Self::Delicate | Self::Shards)
     }
 
     /// Whether there is nothing worth mentioning: small problems, and models that no dual solver made.
@@ -67,6 +80,7 @@ impl fmt::Display for Route {
             Self::Cached => "pair steps: the kernel rows fit the cache",
             Self::Cheap => "blocks: with so few features kernel values are cheaper to compute than to keep",
             Self::Crowded => "blocks: the kernel rows do not fit the cache",
+            Self::Apart => "blocks: rows are so far apart that hardly a kernel row is asked for twice",
             Self::Revised => "blocks after pair steps: kernel rows were computed again and again",
             Self::Card => "blocks on the graphics card",
             Self::Delicate => "blocks, then double precision: single precision could not reach the tolerance",
@@ -84,33 +98,64 @@ pub fn force_route(blocks: bool) {
 }
 
 /// Chooses for `problem` with room for `cache` bytes of rows; `shared` if many problems will use the same rows.
-pub(super) fn choose(source: &dyn KernelSource, problem: &DualProblem<'_>, cache: usize, shared: bool) -> Route {
+pub(super) fn choose(
+    source: &dyn KernelSource,
+    problem: &DualProblem<'_>,
+    diagonal: f64,
+    cache: usize,
+    shared: bool,
+    context: &Context<'_>,
+) -> Result<Route> {
     let n = source.len();
     if matches!(problem.equality, Equality::Free) {
-        return Route::Coordinates;
+        return Ok(Route::Coordinates);
     }
     if n < FEWEST_ROWS {
-        return Route::Small;
+        return Ok(Route::Small);
     }
     if !may_block(source) {
-        return Route::Indefinite;
+        return Ok(Route::Indefinite);
     }
     match FORCED.load(Ordering::Relaxed) {
         0 => {}
-        1 => return Route::Small,
-        _ => return Route::Crowded,
+        1 => return Ok(Route::Small),
+        _ => return Ok(Route::Crowded),
     }
     let many = ((source.dimensions() as f64 - FEW) / (MANY - FEW)).clamp(0.0, 1.0);
     // Rows that serve many problems are worth their memory with any number of features.
     let many = if shared { 1.0 } else { many };
-    let needed = SUPPORT_SHARE * (n as f64).powi(2) * size_of::<f32>() as f64;
-    if needed <= many * cache as f64 {
-        Route::Cached
+    let share = if largest_bound(problem) * diagonal <= GENTLE { GENTLE_SHARE } else { SHARE };
+    let needed = share * (n as f64).powi(2) * size_of::<f32>() as f64;
+    Ok(if needed <= many * cache as f64 {
+        if !shared && are_apart(source, context)? { Route::Apart } else { Route::Cached }
     } else if many == 0.0 || needed <= cache as f64 {
         Route::Cheap
     } else {
         Route::Crowded
+    })
+}
+
+fn largest_bound(problem: &DualProblem<'_>) -> f64 {
+    problem.lower.iter().chain(problem.upper).fold(0.0, |most: f64, v| most.max(v.abs()))
+}
+
+/// Whether kernel values between some samples, evenly drawn, are next to nothing. Matrices and functions that were given are not asked.
+fn are_apart(source: &dyn KernelSource, context: &Context<'_>) -> Result<bool> {
+    let Some(view) = source.table() else { return Ok(false) };
+    if matches!(view.kernel, Kernel::Precomputed | Kernel::Custom(_)) {
+        return Ok(false);
     }
+    let (n, looked_at) = (view.len(), LOOKED_AT.min(view.len()));
+    let x = view.x.select(&(0..looked_at).map(|k| view.sample(k * n / looked_at)).collect::<Vec<_>>());
+    let values = kernel::rows::<f64>(view.kernel, &x, context)?;
+    let diagonal = kernel::diagonal(view.kernel, &x)?;
+    let (mut row, mut sum) = (vec![0.0; padded(looked_at)], 0.0);
+    for i in 0..looked_at {
+        values.fill(&[i], 0..looked_at, &mut [&mut row]);
+        let others = (0..looked_at).filter(|&j| j != i);
+        sum += others.map(|j| row[j].abs() / (diagonal[i] * diagonal[j]).abs().sqrt().max(f64::MIN_POSITIVE)).sum::<f64>();
+    }
+    Ok(sum < APART * (looked_at * (looked_at - 1)) as f64)
 }
 
 /// Whether blocks are safe: kernels that are known not to be positive semi-definite stay with pair steps. A matrix or function that was
@@ -154,8 +199,12 @@ mod tests {
     }
 
     fn route(n: usize, d: usize, definite: Option<bool>, megabytes: usize, shared: bool) -> Route {
-        let problem = DualProblem { linear: &[], lower: &[], upper: &[], kink: 0.0, equality: Equality::Sum, start: None };
-        choose(&Sized { n, d, definite }, &problem, megabytes * 1_000_000, shared)
+        under(10.0, n, d, definite, megabytes, shared)
+    }
+
+    fn under(bound: f64, n: usize, d: usize, definite: Option<bool>, megabytes: usize, shared: bool) -> Route {
+        let problem = DualProblem { linear: &[0.0], lower: &[0.0], upper: &[bound], kink: 0.0, equality: Equality::Sum, start: None };
+        choose(&Sized { n, d, definite }, &problem, 1.0, megabytes * 1_000_000, shared, &Context::single()).unwrap()
     }
 
     #[test]
@@ -163,20 +212,35 @@ mod tests {
         let yes = Some(true);
         assert_eq!(route(2_999, 20, yes, 200, false), Route::Small);
         assert_eq!(route(80_000, 20, yes, 100_000, false), Route::Cheap, "whatever fits");
-        assert_eq!(route(10_000, 100, yes, 200, false), Route::Crowded, "300 MB of rows");
+        assert_eq!(route(10_000, 100, yes, 150, false), Route::Crowded, "200 MB of rows");
+        assert_eq!(under(1.0, 10_000, 100, yes, 100, false), Route::Cached, "80 MB of rows under small bounds");
+        assert_eq!(under(1.0, 10_000, 100, yes, 70, false), Route::Crowded);
         assert_eq!(route(10_000, 100, yes, 400, false), Route::Cached);
         assert_eq!(route(20_000, 100, yes, 2_000, false), Route::Cached);
-        assert_eq!(route(40_000, 100, yes, 2_000, false), Route::Crowded);
-        assert_eq!(route(20_000, 75, yes, 2_000, false), Route::Cheap, "half as many features, half the room");
+        assert_eq!(route(40_000, 100, yes, 1_500, false), Route::Crowded);
+        assert_eq!(route(20_000, 75, yes, 1_500, false), Route::Cheap, "half as many features, half the room");
         assert_eq!(route(10_000, 20, yes, 400, true), Route::Cached, "rows for many problems");
         assert_eq!(route(20_000, 20, Some(false), 200, false), Route::Indefinite);
         assert_eq!(route(20_000, 20_000, None, 200, false), Route::Crowded, "a given matrix is taken at its word");
     }
 
     #[test]
+    fn samples_far_apart_need_no_cache() {
+        let x = crate::data::Matrix::from_rows(&(0..FEWEST_ROWS).map(|i| vec![i as f64; 100]).collect::<Vec<_>>()).unwrap();
+        let context = Context::single();
+        let bounds = vec![1.0; FEWEST_ROWS];
+        let nothing = vec![0.0; FEWEST_ROWS];
+        let problem = DualProblem { linear: &nothing, lower: &nothing, upper: &bounds, kink: 0.0, equality: Equality::Sum, start: None };
+        for (gamma, expected) in [(1.0, Route::Apart), (1e-12, Route::Cached)] {
+            let source = crate::solver::TableKernel::new(&Kernel::rbf(gamma), &x, &context);
+            assert_eq!(choose(&source, &problem, 1.0, usize::MAX, false, &context).unwrap(), expected);
+        }
+    }
+
+    #[test]
     fn every_way_says_what_it_is() {
-        use Route::{Cached, Card, Cheap, Crowded, Delicate, Indefinite, Revised, Shards, Small};
-        let ways = [Small, Indefinite, Cached, Cheap, Crowded, Revised, Card, Delicate, Shards];
+        use Route::{Apart, Cached, Card, Cheap, Crowded, Delicate, Indefinite, Revised, Shards, Small};
+        let ways = [Small, Indefinite, Cached, Cheap, Crowded, Apart, Revised, Card, Delicate, Shards];
         assert!(ways.iter().all(|way| way.to_string().starts_with(if way.is_blocks() { "blocks" } else { "pair steps" })));
     }
 }

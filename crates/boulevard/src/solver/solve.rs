@@ -173,8 +173,9 @@ impl<'a> Solver<'a> {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
-        let mut route = match route::choose(self.source, problem, self.cache, self.shared) {
-            Route::Small | Route::Cached | Route::Cheap | Route::Crowded if self.card.is_some() => Route::Card,
+        let chosen = route::choose(self.source, problem, self.largest_diagonal(), self.cache, self.shared, &self.context)?;
+        let mut route = match chosen {
+            Route::Small | Route::Cached | Route::Cheap | Route::Crowded | Route::Apart if self.card.is_some() => Route::Card,
             route => route,
         };
         // Whoever follows the fit hears which way it goes.

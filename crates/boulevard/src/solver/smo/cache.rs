@@ -7,8 +7,9 @@ const NONE: u32 = u32::MAX;
 const RECENT: u64 = 200;
 /// Evictions per slot before a cache takes all the memory it may.
 const PATIENCE: usize = 3;
-/// Evictions per slot of a cache that cannot grow after which it is no help any more.
-const CROWDED: usize = 2;
+/// Evictions per row of the matrix, in a cache that cannot grow, after which it is no help any more: blocks would have computed about as
+/// many rows by then.
+const CROWDED: usize = 3;
 
 pub(super) struct Cache {
     slot_of_row: Vec<u32>,
@@ -41,7 +42,7 @@ impl Cache {
 
     /// Whether rows are computed again and again though all the memory is taken.
     pub(super) fn is_crowded(&self) -> bool {
-        self.slots == self.most && self.evicted > CROWDED * self.slots
+        self.slots == self.most && self.evicted > CROWDED * self.slot_of_row.len()
     }
 
     pub(super) fn contains(&self, row: usize) -> bool {
