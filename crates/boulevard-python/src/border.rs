@@ -14,6 +14,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
+use boulevard::internal::heap::Sparing;
 use boulevard::observe::Isa;
 use boulevard::observe::{Context, Observer, Progress};
 use pyo3::prelude::*;
@@ -127,6 +128,7 @@ pub fn run<T: Send>(
     let device = limits.device.parse().map_err(|error| convert(py, error))?;
     let context =
         Context { observer: Some(&gate), threads: limits.threads.max(1), deadline, memory: limits.memory, isa: Isa::detect(), device };
+    let _sparing = limits.memory.map(|_| Sparing::begin());
     let guarded = || catch_unwind(AssertUnwindSafe(|| work(&context)));
     let outcome = py.detach(|| if large { apart(&gate, guarded) } else { guarded() });
     let raised = gate.error.into_inner().expect("no holder panics");

@@ -6,6 +6,7 @@
 //! few megabytes each and all of slightly different sizes, took 1.6 times as long while every one was mapped anew.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// Blocks from here on come from the system.
@@ -25,6 +26,26 @@ const HEAD: usize = 64;
 const LONGEST: usize = 4;
 /// How often somebody who finds the waiting mappings locked tries again (a microsecond or two; a new mapping takes longer).
 const TRIES: usize = 64;
+
+/// How many pieces of work have a limit of memory now.
+static LIMITED: AtomicUsize = AtomicUsize::new(0);
+
+/// While one of these lives no freed block waits, and none is longer than what was asked for: what waits counts against a limit too.
+pub struct Sparing(());
+
+impl Sparing {
+    /// Whoever has a limit holds this as long as it works.
+    pub fn begin() -> Self {
+        LIMITED.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for Sparing {
+    fn drop(&mut self) {
+        LIMITED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// The allocator, to be made a program's own with `#[global_allocator]`.
 pub struct Heap {
@@ -58,6 +79,10 @@ impl Heap {
     /// A mapping of at least so many bytes from those that wait: the shortest, and of equal ones that used last, whose pages are most likely there.
     fn take(&self, bytes: usize) -> Option<*mut u8> {
         let mut kept = self.lock()?;
+        if LIMITED.load(Ordering::Relaxed) > 0 {
+            kept.leave_room(MOST_KEPT);
+            return None;
+        }
         let allowed = bytes..=bytes.saturating_mul(LONGEST);
         let fits = (0..kept.count).rev().filter(|&at| allowed.contains(&kept.blocks[at].1));
         let found = fits.min_by_key(|&at| kept.blocks[at].1);
@@ -100,6 +125,7 @@ impl Heap {
     /// Keeps a mapping for the next one who asks; those that wait longest go.
     fn give(&self, mapping: *mut u8, bytes: usize) {
         if bytes <= MOST_KEPT
+            && LIMITED.load(Ordering::Relaxed) == 0
             && let Some(mut kept) = self.lock()
         {
             kept.leave_room(bytes);
@@ -199,7 +225,8 @@ unsafe impl GlobalAlloc for Heap {
             (Some(_), Some(bytes)) => {
                 // SAFETY: the layout says that the block is one of ours.
                 let (mapping, length) = unsafe { Self::mapping(block) };
-                if (bytes..=bytes.saturating_mul(LONGEST)).contains(&length) {
+                let longest = if LIMITED.load(Ordering::Relaxed) > 0 { 1 } else { LONGEST };
+                if (bytes..=bytes.saturating_mul(longest)).contains(&length) {
                     return block;
                 }
                 Self::head(system::remap(mapping, length, bytes), bytes)
@@ -335,7 +362,15 @@ mod tests {
             let blocks: Vec<*mut u8> = (0..100).map(|_| heap.alloc(layout(2 * LARGE))).collect();
             blocks.into_iter().for_each(|block| heap.dealloc(block, layout(2 * LARGE)));
         }
-        assert!(waiting() <= MOST_KEPT);
+        assert!(waiting() > 0 && waiting() <= MOST_KEPT);
         assert!(heap.kept.lock().expect("nobody panics").count <= MOST_BLOCKS);
+        let _sparing = Sparing::begin();
+        // SAFETY: as above.
+        unsafe {
+            let block = heap.alloc(layout(2 * LARGE));
+            assert_eq!(waiting(), 0, "what waits counts against a limit");
+            heap.dealloc(block, layout(2 * LARGE));
+            assert_eq!(waiting(), 0);
+        }
     }
 }

@@ -52,7 +52,7 @@ pub mod internal {
         pub use crate::check::*;
     }
     pub mod heap {
-        pub use crate::heap::Heap;
+        pub use crate::heap::{Heap, Sparing};
     }
     pub mod linear {
         pub use crate::svm::linear::{Place, SideBySide, SparseRows};

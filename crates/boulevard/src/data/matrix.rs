@@ -9,6 +9,9 @@ use crate::parallel;
 
 mod select;
 
+/// Values of a pass over a table that are worth a thread.
+const PIECE: usize = 1 << 20;
+
 /// A dense table in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense<'a, T: Clone> {
@@ -257,10 +260,19 @@ impl<'a> Matrix<'a> {
 
     /// The largest absolute value.
     pub(crate) fn largest(&self) -> f64 {
+        self.largest_by(1)
+    }
+
+    /// The same by several threads where the table is large.
+    pub(crate) fn largest_by(&self, threads: usize) -> f64 {
+        let of = |values: &[f64]| {
+            let piece = |at: usize| largest_absolute(&values[at * PIECE..((at + 1) * PIECE).min(values.len())]);
+            parallel::map(threads, values.len().div_ceil(PIECE), piece).into_iter().fold(0.0, f64::max)
+        };
         match self {
-            Self::F64(dense) => largest_absolute(&dense.values),
+            Self::F64(dense) => of(&dense.values),
             Self::F32(dense) => f64::from(dense.values.iter().fold(0.0, |most: f32, v| most.max(v.abs()))),
-            Self::Sparse(csr) => largest_absolute(&csr.values),
+            Self::Sparse(csr) => of(&csr.values),
         }
     }
 
@@ -363,8 +375,6 @@ impl<'a> Matrix<'a> {
 
     /// [`Matrix::check_finite`] by several threads where the table is large.
     pub fn check_finite_by(&self, what: &'static str, threads: usize) -> Result<()> {
-        /// Values that are worth a thread.
-        const PIECE: usize = 1 << 20;
         fn clean<T: Copy + Default + PartialEq + Add<Output = T> + Mul<Output = T> + Sync>(values: &[T], threads: usize) -> bool {
             let piece = |at: usize| all_finite(&values[at * PIECE..((at + 1) * PIECE).min(values.len())]);
             parallel::map(threads, values.len().div_ceil(PIECE), piece).into_iter().all(|clean| clean)

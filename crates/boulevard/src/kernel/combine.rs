@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::rows::{KernelRows, fill_watched};
 use crate::data::{Matrix, largest_absolute};
@@ -12,12 +13,16 @@ use crate::observe::Context;
 use crate::simd::{Isa, Real, sweep};
 
 /// A matrix of kernel values that is already there.
+#[derive(Clone)]
 pub(super) struct GivenRows<'a> {
     values: Values<'a>,
     rows: usize,
     columns: usize,
     /// The matrix' columns to show, all of them if none are named.
     chosen: Option<Vec<usize>>,
+    /// The largest absolute value, once somebody asked.
+    largest: OnceLock<f64>,
+    threads: usize,
 }
 
 #[derive(Clone)]
@@ -31,12 +36,13 @@ enum Values<'a> {
 }
 
 impl<'a> GivenRows<'a> {
-    pub(super) fn square(x: &'a Matrix<'_>) -> Self {
-        Self { values: Values::Rows(x), rows: x.rows(), columns: x.columns(), chosen: None }
+    pub(super) fn square(x: &'a Matrix<'_>, threads: usize) -> Self {
+        Self { values: Values::Rows(x), rows: x.rows(), columns: x.columns(), chosen: None, largest: OnceLock::new(), threads }
     }
 
     pub(super) fn transposed(x: &'a Matrix<'_>, support: &[usize]) -> Self {
-        Self { values: Values::Columns(x, support.to_vec()), rows: support.len(), columns: x.rows(), chosen: None }
+        let values = Values::Columns(x, support.to_vec());
+        Self { values, rows: support.len(), columns: x.rows(), chosen: None, largest: OnceLock::new(), threads: 1 }
     }
 
     pub(super) fn block(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
@@ -48,7 +54,10 @@ impl<'a> GivenRows<'a> {
                 let (row, column) = (place / columns, place % columns);
                 Err(Error::NotFinite { what: "the kernel matrix", found: values[place].to_string(), row, column })
             }
-            None => Ok(Self { values: Values::Block(values.into()), rows, columns, chosen: None }),
+            None => {
+                let (values, largest) = (Values::Block(values.into()), OnceLock::new());
+                Ok(Self { values, rows, columns, chosen: None, largest, threads: 1 })
+            }
         }
     }
 }
@@ -90,16 +99,16 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
     }
 
     fn accuracy(&self) -> f64 {
-        let largest = match &self.values {
-            Values::Rows(x) | Values::Columns(x, _) => x.largest(),
+        let largest = self.largest.get_or_init(|| match &self.values {
+            Values::Rows(x) | Values::Columns(x, _) => x.largest_by(self.threads),
             Values::Block(values) => largest_absolute(values),
-        };
+        });
         T::ROUNDING * largest
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let chosen = columns.iter().map(|&c| self.chosen.as_ref().map_or(c, |chosen| chosen[c])).collect();
-        Box::new(Self { values: self.values.clone(), rows: self.rows, columns: self.columns, chosen: Some(chosen) })
+        Box::new(Self { chosen: Some(chosen), ..self.clone() })
     }
 }
 

@@ -157,12 +157,6 @@ impl<T: Real> PackedTable<T> {
         self.starts.len()
     }
 
-    /// Some rows that lie together.
-    pub(super) fn part(&self, rows: Range<usize>) -> Self {
-        let values = self.values[rows.start * self.dimensions..rows.end * self.dimensions].to_vec();
-        Self { values, starts: self.starts[rows].to_vec(), dimensions: self.dimensions }
-    }
-
     /// The values and the start value of a table's only row.
     pub(super) fn only(&self) -> (&[T], T) {
         (&self.values, self.starts[0])
@@ -191,18 +185,23 @@ impl<T: Real> PackedTable<T> {
 
     /// The rows as panels.
     pub(super) fn pack(&self, isa: Isa, context: &Context<'_>) -> Result<Packed<T>> {
+        self.pack_some(self.len(), |place| place, isa, context)
+    }
+
+    /// `count` rows as panels, each from the place that `row` names: without a copy of them in between, which a memory limit would have to
+    /// count.
+    pub(super) fn pack_some(&self, count: usize, row: impl Fn(usize) -> usize, isa: Isa, context: &Context<'_>) -> Result<Packed<T>> {
         let lanes = isa.lanes::<T>();
-        let panels = self.len().div_ceil(lanes);
+        let panels = count.div_ceil(lanes);
         let size = self.dimensions * lanes;
         let mut values = vec![T::default(); panels * size];
         let mut starts = vec![T::default(); panels * lanes];
-        starts[..self.len()].copy_from_slice(&self.starts);
+        starts.iter_mut().zip(0..count).for_each(|(start, place)| *start = self.starts[row(place)]);
         let stride = stride(size);
         for (p, panel) in values.chunks_exact_mut(size.max(1)).enumerate() {
             ask(p, stride, context)?;
-            let rows = p * lanes..((p + 1) * lanes).min(self.len());
-            for (c, row) in rows.enumerate() {
-                for (k, &value) in self.row(row).iter().enumerate() {
+            for (c, place) in (p * lanes..((p + 1) * lanes).min(count)).enumerate() {
+                for (k, &value) in self.row(row(place)).iter().enumerate() {
                     panel[k * lanes + c] = value;
                 }
             }
@@ -368,12 +367,8 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
     }
 
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
-        let dimensions = self.queries.dimensions;
-        let mut values = Vec::with_capacity(columns.len() * dimensions);
-        columns.iter().for_each(|&c| values.extend_from_slice(self.queries.row(c)));
-        let starts = columns.iter().map(|&c| self.queries.starts[c]).collect();
         let nobody = Context { isa: self.isa, ..Context::default() };
-        let packed = PackedTable { values, starts, dimensions }.pack(self.isa, &nobody).expect("nobody stops it");
+        let packed = self.queries.pack_some(columns.len(), |place| columns[place], self.isa, &nobody).expect("nobody stops it");
         Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self })
     }
 }

@@ -178,7 +178,7 @@ pub fn rows<'a, T: Real>(kernel: &Kernel, x: &'a Matrix<'_>, context: &Context<'
         if x.rows() != x.columns() {
             return Err(Error::shape(format!("columns of a precomputed kernel matrix with {} rows", x.rows()), x.rows(), x.columns()));
         }
-        return Ok(Box::new(GivenRows::square(x)));
+        return Ok(Box::new(GivenRows::square(x, context.threads)));
     }
     between(kernel, x, None, context)
 }

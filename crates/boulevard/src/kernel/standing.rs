@@ -32,7 +32,7 @@ impl<T: Real> StandingRows<T> {
         let table = PackedTable::new(&recipe, &center, rows, context)?;
         let (mut packed, mut first) = (Vec::with_capacity(parts.len()), 0);
         for &count in parts {
-            packed.push(table.part(first..first + count).pack(context.isa, context)?);
+            packed.push(table.pack_some(count, |place| first + place, context.isa, context)?);
             first += count;
         }
         let accuracy = accuracy(&recipe, &table);

@@ -1,12 +1,12 @@
 //! The solver's door to the blocked loop: sizes, memory, precision.
 
-use super::blocks::{self, CardBlocks, CpuBlocks, Plan, Verdict};
+use super::blocks::{self, CardBlocks, CpuBlocks, Plan, Verdict, exact_bytes};
 use super::dual::{DualProblem, Options};
 use super::route::Route;
 use super::solve::Solver;
 use super::source::KernelSource;
 use crate::error::{Error, Result};
-use crate::observe::{Device, StopReason};
+use crate::observe::{Context, Device, StopReason};
 use crate::simd::Real;
 
 /// Variables in a set, for problems below and from [`LARGE`]; larger sets need fewer columns in all, but their steps leave the cache.
@@ -20,18 +20,30 @@ const SMALLEST_SET: usize = 256;
 pub(super) const SMALLEST_SET_BYTES: usize = SMALLEST_SET * SMALLEST_SET * size_of::<f32>();
 /// A kernel whose values are wrong by more than this many times the tolerance is not tried in single precision.
 const HOPELESS: f64 = 30.0;
+/// Bytes per sample of gradients, bounds (small ones of a first stage too), statuses and numbers, and of the targets in the caller's hands.
+const PER_SAMPLE: usize = 224;
 
-/// Bytes that a blocked fit cannot do without: tables in single precision in both layouts and the active rows once more, some numbers per
-/// sample, a small set.
-pub(super) fn fewest_bytes(source: &dyn KernelSource) -> usize {
-    const PER_SAMPLE: usize = 96;
-    source.table_bytes().div_ceil(2).saturating_add(PER_SAMPLE * source.len()).saturating_add(SMALLEST_SET_BYTES)
+/// Bytes of all but the set while a blocked fit solves: tables in single precision in both layouts, the active rows once more, a block of
+/// the exact check, some numbers per sample.
+pub(super) fn bytes_beside_set(source: &dyn KernelSource, context: &Context<'_>) -> usize {
+    bytes_of_values(source, 12).saturating_add(2 * exact_bytes(context)).saturating_add(PER_SAMPLE * source.len())
+}
+
+/// Bytes that a blocked fit cannot do without: a small set while it solves, and later the support vectors that the model keeps.
+pub(super) fn fewest_bytes(source: &dyn KernelSource, context: &Context<'_>) -> usize {
+    let model = bytes_of_values(source, 8 + 8).saturating_add(PER_SAMPLE * source.len());
+    bytes_beside_set(source, context).saturating_add(SMALLEST_SET_BYTES).max(model)
 }
 
 /// Bytes that a blocked fit takes where nothing limits it.
-pub(super) fn usual_bytes(source: &dyn KernelSource) -> usize {
+pub(super) fn usual_bytes(source: &dyn KernelSource, context: &Context<'_>) -> usize {
     let set = SETS[usize::from(source.len() >= LARGE)];
-    fewest_bytes(source) - SMALLEST_SET_BYTES + set * set * size_of::<f32>()
+    bytes_beside_set(source, context).saturating_add(set * set * size_of::<f32>())
+}
+
+/// So many bytes for every value of the table; both packings in both precisions are 24.
+fn bytes_of_values(source: &dyn KernelSource, bytes: usize) -> usize {
+    (source.table_bytes() / 24).saturating_mul(bytes)
 }
 
 /// How the blocked loop ended.
@@ -113,7 +125,7 @@ impl Solver<'_> {
             small_set: fit(SETS[0]),
             outer: (n >= HUGE && cold).then_some(n / OUTER),
             rounding: T::ROUNDING,
-            eased: None,
+            eased: cold.then(|| self.largest_diagonal()),
             thinned: 1,
         }
     }

@@ -93,12 +93,12 @@ impl<'a> Solver<'a> {
                 None
             }
         };
-        let needed = blocked::fewest_bytes(source);
+        let needed = blocked::fewest_bytes(source, context);
         if blocks && let Some(allowed) = context.memory.map_or_else(free_memory, Some) {
             if allowed < needed {
-                return Err(Error::Memory { what: "the packed table and the smallest working set", needed, allowed });
+                return Err(Error::Memory { what: "the packed table, the model and the smallest working set", needed, allowed });
             }
-            set_bytes = allowed - needed + blocked::SMALLEST_SET_BYTES;
+            set_bytes = allowed - blocked::bytes_beside_set(source, context);
         }
         if let Some(allowed) = context.memory {
             // Gradients, bounds and statuses beside the tables, and room for a few rows.
@@ -157,7 +157,7 @@ impl<'a> Solver<'a> {
 
     /// Memory and time of a long fit, to whoever watches.
     fn say_what_it_takes(&self) {
-        let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source));
+        let (lanes, bytes) = (self.context.isa.lanes::<f32>(), blocked::usual_bytes(self.source, &self.context));
         let estimate = Estimate::new(self.source.len(), self.source.dimensions(), bytes, self.crew.threads(), lanes);
         if estimate.is_worth_saying() {
             self.context.note(&estimate.to_string());

@@ -13,7 +13,7 @@ use super::engine::{Answer, BlockEngine, Drift, Halt, Load, Moved, Narrow, Outco
 use super::gram::{Gram, Spare};
 use super::local;
 use super::select::{self, TAKEN, group, may, slopes};
-use super::sums::{Watch, Weighted, weigh};
+use super::sums::{Watch, Weighted, add, weigh};
 use crate::kernel::KernelRows;
 use crate::observe::{Context, Progress};
 use crate::parallel::Crew;
@@ -23,10 +23,17 @@ use crate::solver::source::KernelSource;
 const PARKED: u32 = u32::MAX;
 /// Rows per part of a look at all of them.
 const LOOK: usize = 8192;
-/// Rows whose gradients are computed anew at once: bounds the memory for their tables in double precision.
-const EXACT_ROWS: usize = 1 << 15;
+/// Rows at most on either side of a block of kernel values in double precision: whole groups of the sums in tiles, whole panels.
+const EXACT_ROWS: usize = 32 * 252;
+const EXACT_COLUMNS: usize = 8192;
 /// One in so many rows is computed anew in double precision though nothing says that it matters.
 const SAMPLED: usize = 128;
+
+/// Bytes of the tables in double precision on either side of such a block.
+pub(in super::super) fn exact_bytes(context: &Context<'_>) -> usize {
+    const MOST: usize = 8 << 20;
+    context.memory.map_or(MOST, |allowed| (allowed / 32).clamp(MOST / 32, MOST))
+}
 
 /// The rows of one problem in this machine's memory, in precision `T`.
 pub(crate) struct CpuBlocks<'a, T: Real> {
@@ -264,15 +271,24 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
         let progress = Progress { stage: "exact gradient", done: 0, total: None, violation: None, tolerance: None };
         let (mut all, mut stopped, start) = (Vec::with_capacity(samples.len()), None, Instant::now());
         let Self { source, sums, crew, watch, .. } = self;
-        for samples in samples.chunks(EXACT_ROWS) {
-            source.exact(&ids, samples, &mut |kernel, rows| {
-                let of = Weighted { rows, weights: support.steps };
-                stopped = weigh(kernel, of, source.dimensions(), sums, crew, watch, &progress);
-                all.extend_from_slice(&sums[..samples.len()]);
-            })?;
-            if let Some(reason) = stopped {
-                return Err(Halt::Stop(reason));
+        // As they are, packed and, for columns, in panels: sixteen and twenty-four bytes for every value of a row.
+        let of_row = (source.table_bytes() / source.len().max(1) / 24).max(1) * 20;
+        let room = exact_bytes(&watch.context) / of_row;
+        let (most_rows, most_columns) = (room / 252 * 252, room / 64 * 64);
+        let (most_rows, most_columns) = (most_rows.clamp(252, EXACT_ROWS), most_columns.clamp(64, EXACT_COLUMNS));
+        for samples in samples.chunks(most_columns) {
+            sums.clear();
+            for (ids, steps) in ids.chunks(most_rows).zip(support.steps.chunks(most_rows)) {
+                source.exact(ids, samples, &mut |kernel, rows| {
+                    let of = Weighted { rows, weights: steps };
+                    stopped = add(kernel, of, source.dimensions(), sums, crew, watch, &progress);
+                })?;
+                if let Some(reason) = stopped {
+                    return Err(Halt::Stop(reason));
+                }
             }
+            sums.resize(samples.len(), 0.0);
+            all.extend_from_slice(sums);
         }
         self.pace.0 += ids.len() as f64 * samples.len() as f64;
         self.pace.1 += start.elapsed().as_secs_f64();

@@ -30,7 +30,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// `sums[c] = sum_r weights[r] K[rows[r], c]` for the first `columns` columns, padded to whole panels; or the reason to stop.
+/// `sums[c] = sum_r weights[r] K[rows[r], c]` for all columns, padded to whole panels; or the reason to stop.
 ///
 /// A column's sum has the same bits however columns are cut into parts.
 pub(super) fn weigh<T: Real>(
@@ -42,9 +42,22 @@ pub(super) fn weigh<T: Real>(
     watch: &mut Watch<'_>,
     progress: &Progress<'_>,
 ) -> Option<StopReason> {
+    sums.clear();
+    add(kernel, of, dimensions, sums, crew, watch, progress)
+}
+
+/// Adds the same to `sums`, which is empty or has the sums of other rows over the same columns.
+pub(super) fn add<T: Real>(
+    kernel: &dyn KernelRows<T>,
+    of: Weighted<'_>,
+    dimensions: usize,
+    sums: &mut Vec<f64>,
+    crew: &mut Crew,
+    watch: &mut Watch<'_>,
+    progress: &Progress<'_>,
+) -> Option<StopReason> {
     let context = &watch.context;
     let (columns, lanes) = (kernel.columns(), context.isa.lanes::<T>());
-    sums.clear();
     sums.resize(columns.next_multiple_of(lanes), 0.0);
     // Parts of a few milliseconds, so that a stop is noticed soon and nobody waits long for the last one.
     let work = of.rows.len().max(1) * (dimensions + 20);

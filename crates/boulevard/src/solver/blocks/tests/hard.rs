@@ -66,7 +66,7 @@ fn the_solver_chooses_blocks_and_says_so() {
 /// A cache that turns out to be too small: pair steps begin, blocks finish.
 #[test]
 fn a_crowded_cache_hands_over_to_blocks() {
-    let case = Case { kernel: Kernel::rbf(0.02), ..Case::classes(4000, 120, |_| 10.0) };
+    let case = Case { kernel: Kernel::rbf(0.1), ..Case::classes(4000, 8, |_| 100.0) };
     let context = Context::default();
     let source = TableKernel::new(&case.kernel, &case.x, &context);
     let mut solver = Solver::new(&source, Some(50_000_000), &context).unwrap();
