@@ -258,8 +258,7 @@ normalize_kernels : bool, default=True
     Whether kernels are brought to ``k(x, x) = 1``.
 rho : float or "auto", default="auto"
     Prior probability that a feature is on. 1 means no selection (a log-barrier SVM); smaller values select more. "auto": one in as many
-    as there are features (in classification with at least twice as many columns as rows, one in the square of that), 0.01 for kernels;
-    ``choice_`` says which.
+    as there are features, 0.01 for kernels.
 ln_rho : float, default=None
     Its logarithm, down to -700; wins over ``rho``.
 """,

@@ -24,14 +24,6 @@ use crate::svm::content_key;
 
 /// Values of c that are tried in classification, with columns of spread one half.
 const CS: [f64; 4] = [1.1, 1.25, 1.5, 3.0];
-/// And on wide tables, where the smaller prior switches everything off at 1.1, and with a hundred rows at 1.25.
-const CS_OF_WIDE: [f64; 4] = [1.4, 1.6, 2.0, 3.0];
-/// Tables with this many columns per row, and this many rows at least, are wide.
-const WIDE: usize = 2;
-const LEAST_ROWS_OF_WIDE: usize = 100;
-/// On wide tables `rho` is one in this power of the number of features. With one in as many as there are, the idle features of 200 rows of
-/// 3000 to 6000 columns weigh as much together as a relevant one each, and are noise.
-const POWER_OF_WIDE: f64 = 2.0;
 /// In regression.
 const CS_OF_NUMBERS: [f64; 3] = [3.0, 15.0, 75.0];
 /// In classification by kernels.
@@ -139,17 +131,10 @@ impl MultiTaskSelection {
     /// `ln rho`, given or from the number of features.
     pub(super) fn ln_prior_for(&self, tasks: &TaskSet<'_>) -> f64 {
         let automatic = match self.select {
-            Select::Features if self.is_wide(tasks) => -POWER_OF_WIDE * (tasks.features() as f64).ln(),
             Select::Features => -(tasks.features().max(2) as f64).ln(),
             Select::Kernels => RHO_OF_KERNELS.ln(),
         };
         self.ln_rho.or(self.rho.map(f64::ln)).unwrap_or(automatic)
-    }
-
-    /// Whether tasks are classes of a table with many more columns than rows, whose prior is smaller and whose sets are trusted less.
-    fn is_wide(&self, tasks: &TaskSet<'_>) -> bool {
-        let rows = tasks.rows();
-        self.select == Select::Features && tasks.outputs.classify() && rows >= LEAST_ROWS_OF_WIDE && tasks.features() / WIDE >= rows
     }
 
     /// Whether anything is left to be chosen.
@@ -197,9 +182,6 @@ impl MultiTaskSelection {
             reason: String::new(),
         };
         let prior = match (self.ln_rho, self.rho, self.select) {
-            (None, None, Select::Features) if self.is_wide(tasks) => {
-                format!("rho = 1 / {} features, squared: at least {WIDE} columns per row", tasks.features())
-            }
             (None, None, Select::Features) => format!("rho = 1 / {} features", tasks.features()),
             (None, None, Select::Kernels) => format!("rho = {RHO_OF_KERNELS} for kernels"),
             _ => format!("ln rho = {ln_rho:.4} as given"),
@@ -207,7 +189,6 @@ impl MultiTaskSelection {
         let sizes = self.set_sizes(tasks);
         let cs: Vec<f64> = match (self.c, classify, self.select) {
             (Some(c), ..) => vec![c],
-            (None, true, Select::Features) if self.is_wide(tasks) => CS_OF_WIDE.to_vec(),
             (None, true, Select::Features) => CS.to_vec(),
             (None, true, Select::Kernels) => CS_OF_KERNELS.to_vec(),
             (None, false, _) => CS_OF_NUMBERS.to_vec(),
