@@ -1,8 +1,9 @@
 """Rules a person can read: ours beside RuleFit, FIGS and HistGradientBoosting on the same folds.
 
-    python bench/rivals_rules.py DATA [FOLDS] [SETS...]
+    python bench/rivals_rules.py DATA [FOLDS or FOLDSxSEEDS] [SETS...]
 
-DATA is the folder with the sets. Errors in % (mean over stratified folds), rules shown, seconds of one fit, one thread. Rule learners see
+DATA is the folder with the sets. Errors in % (mean over stratified folds of one seed, or of several), rules shown, seconds of one fit, one
+thread; every seed's own error follows in square brackets where there are several. Rule learners see
 raw columns. RuleFit and FIGS (imodels) may have ten rules; ours ten at most (`max_rules=10`), the default (`"auto"`) and no limit (`None`).
 Rivals that are not installed are left out. Tables of more than 3000 rows are cut to 3000 drawn at random.
 """
@@ -98,7 +99,13 @@ LEARNERS = {
 }
 
 
-def main(folder, folds=5, names=SETS):
+def splits(X, y, folds, seeds):
+    for seed in range(7, 7 + seeds):
+        cut = StratifiedKFold(folds, shuffle=True, random_state=seed)
+        yield from cut.split(X, y)
+
+
+def main(folder, folds=5, seeds=1, names=SETS):
     print(
         f"| set | {' | '.join(LEARNERS)} |\n|---|{'---|' * len(LEARNERS)}", flush=True
     )
@@ -110,11 +117,7 @@ def main(folder, folds=5, names=SETS):
             binary_only = key in ("RuleFit 10", "FIGS 10") and len(np.unique(y)) > 2
             try:
                 for train, test in (
-                    []
-                    if binary_only
-                    else StratifiedKFold(folds, shuffle=True, random_state=7).split(
-                        X, y
-                    )
+                    [] if binary_only else splits(X, y, folds, seeds)
                 ):
                     start = time.process_time()
                     predict, rules = learn(X[train], y[train])
@@ -136,12 +139,16 @@ def main(folder, folds=5, names=SETS):
                 f"{error:.1f}"
                 + ("" if np.isnan(rules) else f" ({rules:.0f})")
                 + f" {seconds:.2f} s"
+                + (
+                    f" [{', '.join(f'{e:.1f}' for e in np.reshape(found, (seeds, folds, 3))[:, :, 0].mean(axis=1))}]"
+                    if seeds > 1
+                    else ""
+                )
             )
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
-    main(
-        sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5, sys.argv[3:] or SETS
-    )
+    folds, _, seeds = (sys.argv[2] if len(sys.argv) > 2 else "5").partition("x")
+    main(sys.argv[1], int(folds), int(seeds or 1), sys.argv[3:] or SETS)

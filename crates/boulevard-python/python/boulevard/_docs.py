@@ -191,8 +191,9 @@ n_induced : int or "auto", default="auto"
     Rounds; "auto" chooses up to ``max_induced`` on held-out rows.
 max_rules : int, None or "auto", default="auto"
     How many rules the model may have. "auto": as few as come within one standard error of the lowest error on held-out rows, 20 at most;
-    where ``n_induced`` is a number, the preset "paper" or the kernel not linear, no limit. A number: as many as have the lowest error
-    on held-out rows, that many at most. None: whole trees with all their leaves. A limited model is the linear machine with these rules
+    where ``n_induced`` is a number, the preset "paper" or the kernel not linear, no limit. A number: that many, or fewer where held-out
+    rows say by more than one standard error that fewer are better, and none where the list is not better than the linear machine by half
+    of one (``rule_choice_`` says which). None: whole trees with all their leaves. A limited model is the linear machine with these rules
     beside its columns, the same rules for all classes; the trees only offer them.
 max_depth : int, None or "auto", default="auto"
     Levels of tests in a tree; None is no limit (64), "auto" chooses 1, 3 or no limit on held-out rows.

@@ -74,7 +74,8 @@ pub enum RuleLimit {
     Auto,
     /// Whole trees with all their leaves.
     Unlimited,
-    /// As many as have the lowest error on held-out rows, this many at most.
+    /// This many, or fewer where held-out rows say by more than one standard error that fewer are better; none where the list is not better
+    /// than the linear machine by half of one.
     AtMost(usize),
     /// This many; no rows are held out.
     Exactly(usize),

@@ -1,6 +1,8 @@
 //! The rows an induction works on: raw columns for the trees, standardised ones for the machine, and an order that depends on what the
 //! rows hold and not on where they stand.
 
+use std::collections::HashSet;
+
 use super::tree::SortedColumns;
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
@@ -77,6 +79,8 @@ impl Standard {
 /// Rows with the same content, class included: drawing and splitting treat them as one.
 struct Group {
     rows: Vec<u32>,
+    /// What the rows hold, without their class.
+    content: u64,
 }
 
 /// Everything about the training rows that does not change from round to round.
@@ -167,6 +171,7 @@ impl TrainingTable {
 
     fn hold_out_of(&self, sides: Vec<Vec<&Group>>, share: f64, random: &mut Random) -> Option<(Vec<usize>, Vec<usize>)> {
         let mut held = vec![false; self.rows()];
+        let mut contents = HashSet::new();
         for mut members in sides {
             if members.len() < 2 {
                 return None;
@@ -181,11 +186,26 @@ impl TrainingTable {
                     break;
                 }
                 taken += weight(group);
+                contents.insert(group.content);
                 group.rows.iter().for_each(|&row| held[row as usize] = true);
             }
         }
+        self.hold_out_twins(&contents, &mut held);
         let (test, train) = (0..self.rows()).partition(|&row| held[row]);
         Some((train, test))
+    }
+
+    /// Rows that are equal but for their class are held out together: otherwise what is left teaches the opposite of what is judged. Not
+    /// where nothing of a class would be left.
+    fn hold_out_twins(&self, contents: &HashSet<u64>, held: &mut [bool]) {
+        let mut with = held.to_vec();
+        for group in self.groups.iter().filter(|group| contents.contains(&group.content)) {
+            group.rows.iter().for_each(|&row| with[row as usize] = true);
+        }
+        let left = |held: &[bool]| self.codes.iter().zip(held).filter(|(_, held)| !**held).map(|(code, _)| *code).collect::<HashSet<u32>>();
+        if left(&with) == left(held) {
+            held.copy_from_slice(&with);
+        }
     }
 
     /// A table of some of the rows.
@@ -194,7 +214,7 @@ impl TrainingTable {
         rows.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
         let kept = |group: &Group| {
             let rows: Vec<u32> = group.rows.iter().map(|&row| place[row as usize]).filter(|&row| row != u32::MAX).collect();
-            (!rows.is_empty()).then_some(Group { rows })
+            (!rows.is_empty()).then_some(Group { rows, content: group.content })
         };
         let groups: Vec<Group> = self.groups.iter().filter_map(kept).collect();
         let draws = (self.draws as f64 * rows.len() as f64 / self.rows() as f64).round() as usize;
@@ -252,5 +272,8 @@ fn group(x: &Matrix<'_>, codes: &[u32], seed: u64, context: &Context<'_>) -> Res
         keys.push((code, content_key(x, row as usize, seed, &mut meter)?, row));
     }
     keys.sort_unstable();
-    Ok(keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(|group| Group { rows: group.iter().map(|key| key.2).collect() }).collect())
+    Ok(keys
+        .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
+        .map(|group| Group { rows: group.iter().map(|key| key.2).collect(), content: group[0].1 })
+        .collect())
 }

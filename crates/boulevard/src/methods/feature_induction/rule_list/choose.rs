@@ -3,7 +3,9 @@
 //! Every part goes through all of it: trees of every depth, conjunctions, rounding, the path. The error over the number of rules is that of
 //! the joint decision, whatever the number of classes. `auto` takes the fewest rules whose error is not above the lowest by more than the
 //! standard error of the difference (the two are judged on the same rows, so it is counted over the rows on which they disagree). A number
-//! takes the lowest error up to it. Whole trees run beside it on the same parts: what they would have reached is what the list gives up.
+//! is taken as it is unless fewer rules are better by more than that; and no rule at all unless the list is better than the linear machine
+//! by half of one. The linear machine is the one that whole trees start from, and they run beside the lists on the same parts: what they
+//! would have reached is what the list gives up.
 
 use std::ops::ControlFlow;
 
@@ -114,7 +116,7 @@ pub(super) fn hold_out(
             .flat_map(|class| (0..sources.len()).flat_map(move |depth| of(place, class, depth).features.iter().take(keep).cloned()))
             .collect();
         let pool = candidates(&part.table, &offered, longest, settings.min_samples_leaf, &inner)?;
-        let path = stepwise(&part.table, outputs, &pool, most.min(pool.len()), &settings.path_settings(), &inner)?;
+        let path = stepwise(&part.table, outputs, &pool, most.min(pool.len()), &settings.path_settings(SHOWN), &inner)?;
         let columns: Vec<Vec<f64>> = path.features.iter().map(|feature| standardized(feature, &part.x, settings.output)).collect();
         let fitted = path.features.len();
         let judge = |count: usize| {
@@ -138,6 +140,12 @@ pub(super) fn hold_out(
     if matches!(stop, StopReason::TimeLimit | StopReason::Interrupted) {
         return Ok((Held::Stopped, stop));
     }
+    // Without a rule the model is the machine that whole trees start from.
+    let linear = |part: usize| {
+        let values: Vec<&[f64]> = (0..outputs.len()).map(|class| &of(part, class, 0).decisions[0][..]).collect();
+        wrong_rows(&values, table, &parts[part].test, outputs)
+    };
+    wrong[0] = (0..parts.len()).flat_map(linear).collect();
     let list = pick(&wrong, held, settings.max_rules == RuleLimit::Auto, &choice);
     Ok((Held::Found { list, choice }, stop))
 }
@@ -207,15 +215,19 @@ fn wrong_rows(values: &[&[f64]], table: &TrainingTable, test: &[usize], outputs:
     test.iter().enumerate().map(judge).collect()
 }
 
+/// Standard errors of the difference by which a list that was asked for must be better than the linear machine. Over 22 tables that are not in
+/// the benchmarks (44 splits) none, a half and one erred alike, to 0.1 points.
+const BETTER: f64 = 0.5;
+
 /// The number of rules from the wrong rows with 0, 1, 2, ... of them.
 fn pick(wrong: &[Vec<f64>], held: f64, automatic: bool, choice: &Choice) -> RuleList {
     let errors: Vec<f64> = wrong.iter().map(|rows| rows.iter().sum::<f64>() / held).collect();
     let best = errors.iter().enumerate().fold(0, |best, (count, error)| if *error < errors[best] - 1e-12 { count } else { best });
     // Differences of indicators: their squares are themselves, times what the row counts.
-    let uncertainties: Vec<f64> =
-        wrong.iter().map(|rows| rows.iter().zip(&wrong[best]).map(|(a, b)| (a - b).abs()).sum::<f64>().sqrt() / held).collect();
+    let between = |one: usize, other: usize| wrong[one].iter().zip(&wrong[other]).map(|(a, b)| (a - b).abs()).sum::<f64>().sqrt() / held;
+    let uncertainties: Vec<f64> = (0..wrong.len()).map(|count| between(count, best)).collect();
     let near = |count: &usize| errors[*count] - errors[best] <= uncertainties[*count] + 1e-12;
-    let chosen = if automatic { (0..=best).find(near).unwrap_or(best) } else { best };
+    let chosen = if automatic { (0..=best).find(near).unwrap_or(best) } else { longest(&errors, &between) };
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);
     let rules = |count: usize| if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
     let mut reason = match (automatic, chosen == best) {
@@ -230,9 +242,7 @@ fn pick(wrong: &[Vec<f64>], held: f64, automatic: bool, choice: &Choice) -> Rule
         (true, true) => {
             format!("{}: the lowest held-out error, {}, which no shorter list comes near", rules(chosen), percent(errors[chosen]))
         }
-        (false, _) => {
-            format!("{}: the lowest held-out error, {}, with at most {}", rules(chosen), percent(errors[chosen]), errors.len() - 1)
-        }
+        (false, _) => asked_for(&errors, chosen, &percent, &rules),
     };
     if chosen > 0 {
         reason += &format!("; the linear machine alone has {}", percent(errors[0]));
@@ -243,4 +253,36 @@ fn pick(wrong: &[Vec<f64>], held: f64, automatic: bool, choice: &Choice) -> Rule
         if choice.rounds == 0 { ", and would not be used" } else { "" }
     );
     RuleList { errors, uncertainties, chosen, best, unlimited_error: Some(choice.error), candidates: 0, reason }
+}
+
+/// As many rules as were asked for, or fewer where that is better by more than one standard error of the difference; none where the list is
+/// not better than the linear machine by [`BETTER`] of one.
+fn longest(errors: &[f64], between: &impl Fn(usize, usize) -> f64) -> usize {
+    let most = errors.len() - 1;
+    let best = (1..=most).fold(most, |best, count| if errors[count] < errors[best] - 1e-12 { count } else { best });
+    let near = |count: &usize| errors[*count] - errors[best] <= between(*count, best) + 1e-12;
+    let chosen = (best..=most).rev().find(near).unwrap_or(best);
+    if errors[chosen] < errors[0] - BETTER * between(chosen, 0) { chosen } else { 0 }
+}
+
+/// Why, where a number was asked for.
+fn asked_for(errors: &[f64], chosen: usize, percent: &impl Fn(f64) -> String, rules: &impl Fn(usize) -> String) -> String {
+    let most = errors.len() - 1;
+    if chosen == 0 {
+        return format!(
+            "no rule: the linear machine's held-out error is {}, that of {} {}, which is not better by more than half a standard error",
+            percent(errors[0]),
+            rules(most),
+            percent(errors[most])
+        );
+    }
+    let found = format!("{}: held-out error {}", rules(chosen), percent(errors[chosen]));
+    if chosen == most {
+        return format!("{found}, which no shorter list betters by more than one standard error of the difference");
+    }
+    format!(
+        "{found}, more than one standard error of the difference below that of all {} that were asked for ({})",
+        most,
+        percent(errors[most])
+    )
 }

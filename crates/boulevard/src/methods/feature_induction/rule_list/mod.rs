@@ -28,6 +28,7 @@ use super::tree::{MOST_DEPTH, TreeSettings};
 use crate::error::Result;
 use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
+use crate::solver::linear::LinearLoss;
 use crate::svm::{FitReport, LinearMachine, worse};
 
 /// Rules at most where their number is chosen: what fits on a page.
@@ -44,7 +45,7 @@ const TREES_OF_A_CLASS: (usize, usize) = (4, 30);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleList {
-    /// The held-out error with 0, 1, 2, ... rules; empty where no rows were held out.
+    /// The held-out error with 0, 1, 2, ... rules; empty where no rows were held out. With 0 it is the linear machine's.
     pub errors: Vec<f64>,
     /// The standard error of each one's difference from the lowest, both judged on the same rows.
     pub uncertainties: Vec<f64>,
@@ -79,14 +80,12 @@ impl FeatureInduction {
         }
     }
 
-    fn path_settings(&self) -> Settings {
-        Settings {
-            c: self.c,
-            output: self.output,
-            rough: (100.0 * self.tolerance).min(1e-2),
-            // Newton's last steps are cheap, and lists should not depend on how rows are arranged.
-            tolerance: 1e-6 * self.tolerance,
-        }
+    /// How paths of up to `most` rules are fitted. Without a rule the machine is the linear one that whole trees start from, hinge loss and
+    /// all: who declines rules gets the same machine either way.
+    fn path_settings(&self, most: usize) -> Settings {
+        // Newton's last steps are cheap with the squared hinge, and lists should not depend on how rows are arranged.
+        let (loss, tighter) = if most == 0 { (LinearLoss::Absolute, 1e-3) } else { (LinearLoss::Squared, 1e-6) };
+        Settings { c: self.c, output: self.output, loss, rough: (100.0 * self.tolerance).min(1e-2), tolerance: tighter * self.tolerance }
     }
 
     /// Depths of the trees that offer conjunctions, and conditions of a rule at most.
@@ -161,7 +160,7 @@ pub(super) fn fit(settings: &FeatureInduction, table: &TrainingTable, outputs: &
     let tree_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let most = if halted(stop) { 0 } else { count.min(pool.len()) };
-    let path = stepwise(table, outputs, &pool, most, &settings.path_settings(), context)?;
+    let path = stepwise(table, outputs, &pool, most, &settings.path_settings(most), context)?;
     let refit_seconds = start.elapsed().as_secs_f64();
     // By the tolerance that was asked for.
     let reached = path.solutions.iter().flatten().all(|solution| solution.gap <= settings.tolerance);

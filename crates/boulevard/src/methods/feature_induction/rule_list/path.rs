@@ -22,6 +22,8 @@ use crate::solver::linear::{Bias, LinearLoss, LinearProblem, LinearSolution, Lin
 pub(super) struct Settings {
     pub c: f64,
     pub output: Output,
+    /// How rows on the wrong side of the margin count.
+    pub loss: LinearLoss,
     /// The gap of every fit but the last.
     pub rough: f64,
     pub tolerance: f64,
@@ -75,7 +77,7 @@ pub(super) fn stepwise(
             break;
         }
         let tolerance = if count == most { settings.tolerance } else { settings.rough.max(settings.tolerance) };
-        fit(table, &z, &mut sides, tolerance, &mut path, context)?;
+        fit(table, &z, &mut sides, settings.loss, tolerance, &mut path, context)?;
         if matches!(path.stop, StopReason::TimeLimit | StopReason::Interrupted) {
             break;
         }
@@ -99,7 +101,7 @@ pub(super) fn stepwise(
     let loose = |side: &Side| side.last.as_ref().is_some_and(|solution| solution.gap > settings.tolerance);
     if !interrupted && sides.iter().flatten().any(loose) {
         path.stages.iter_mut().for_each(|stages| drop(stages.pop()));
-        fit(table, &z, &mut sides, settings.tolerance, &mut path, context)?;
+        fit(table, &z, &mut sides, settings.loss, settings.tolerance, &mut path, context)?;
     }
     // A fit that was stopped after a rule was added belongs to no machine.
     let fitted = path.stages.iter().map(Vec::len).max().unwrap_or(1);
@@ -128,6 +130,7 @@ fn fit(
     table: &TrainingTable,
     z: &Matrix<'_>,
     sides: &mut [Option<Side>],
+    loss: LinearLoss,
     tolerance: f64,
     path: &mut Path,
     context: &Context<'_>,
@@ -142,7 +145,7 @@ fn fit(
             up: &side.up,
             down: &side.down,
             tube: 0.0,
-            loss: LinearLoss::Squared,
+            loss,
             regularizer: Regularizer::L2,
             bias: Bias::Free,
         };
