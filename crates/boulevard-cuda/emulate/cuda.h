@@ -16,6 +16,7 @@
 
 #define BOULEVARD_EMULATED 1
 #define TENSOR_CORES 1
+#define WARPGROUPS 1
 #define __device__
 #define __global__
 #define __forceinline__ inline
@@ -246,3 +247,23 @@ inline void copy16(void *to, const void *from) {
 inline void copies_begun() {}
 template <int LEFT>
 void copies_arrived() {}
+
+// Lanes hold sums as the PTX manual draws them for m64n128k16: warp w has rows 16 w on; lines of 128 bytes whose parts of 16 are exchanged.
+inline void group_multiply(float (&d)[64], const unsigned short *a, const unsigned short *b, bool add) {
+    auto value = [](const unsigned short *from, unsigned line, unsigned feature) {
+        uintptr_t address = (uintptr_t)from, first = address & ~(uintptr_t)127;
+        if (first % 1024 || address % 32) fprintf(stderr, "lines are not aligned\n"), abort();
+        feature += (unsigned)(address & 127) / 2;
+        return from_half(((const unsigned short *)first)[line * 64 + (((feature / 8) ^ (line % 8)) * 8) + feature % 8]);
+    };
+    unsigned lane = threadIdx.x & 31, warp = (threadIdx.x >> 5) & 3;
+    for (unsigned e = 0; e < 64; e++) {
+        unsigned row = warp * 16 + lane / 4 + 8 * ((e / 2) % 2), column = (e / 4) * 8 + (lane % 4) * 2 + e % 2;
+        double sum = add ? d[e] : 0.0;
+        for (unsigned k = 0; k < 16; k++) sum += (double)value(a, row, k) * value(b, column, k);
+        d[e] = (float)sum;
+    }
+}
+inline void group_begin() {}
+inline void group_end(float (&)[64], float (&)[64]) {}
+inline void seen_by_tensor_cores() {}

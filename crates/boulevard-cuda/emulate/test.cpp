@@ -73,7 +73,7 @@ struct Table {
     }
 };
 
-static void tensor(u32 n, u32 d, u32 width, u32 m, u32 splits, bool wide, Formula f, double tolerance) {
+static void tensor(u32 n, u32 d, u32 width, u32 m, u32 splits, bool wide, bool group, Formula f, double tolerance) {
     Table table(n, d, width);
     u32 tile_columns = wide ? 128 : 64, tiles = blocks(m, tile_columns), padded = tiles * tile_columns;
     Aligned<u32> ids(m);
@@ -86,7 +86,12 @@ static void tensor(u32 n, u32 d, u32 width, u32 m, u32 splits, bool wide, Formul
     Aligned<double> sums((size_t)splits * n, NAN);
     Formula scaled = f;
     scaled.factor /= 16.0 * 16.0;
-    if (wide) {
+    if (group) {
+        launch(blocks(n, GROUP_TILE), splits, GROUP_THREADS, GROUP_STAGES * sizeof(GroupStage) + 1024, [&] {
+            (f.kind == EXPONENTIAL ? weigh_group_exponential : weigh_group)(table.high, table.low, table.norms32, n, high, low, norms,
+                                                                            weights32, tiles, width, scaled, sums);
+        });
+    } else if (wide) {
         launch(blocks(n, WIDE), splits, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
             (f.kind == EXPONENTIAL ? weigh_wide_exponential : weigh_wide)(table.high, table.low, table.norms32, n, high, low, norms,
                                                                           weights32, tiles, width, scaled, sums);
@@ -110,7 +115,7 @@ static void tensor(u32 n, u32 d, u32 width, u32 m, u32 splits, bool wide, Formul
             wanted += v, size += fabs(v);
         }
         for (u32 s = 0; s < splits; s++) found += sums[s * n + r];
-        check(fabs(found - wanted) < tolerance * (size + 1e-3), wide ? "wide sums" : "narrow sums", found, wanted);
+        check(fabs(found - wanted) < tolerance * (size + 1e-3), group ? "sums by groups" : wide ? "wide sums" : "narrow sums", found, wanted);
     }
 }
 
@@ -145,17 +150,19 @@ static void plain(u32 n, u32 d, u32 m, u32 splits, int argument, Formula f, K ke
 }
 
 // Stored values, of a rectangle and of a symmetric matrix, and sums of them for several outputs.
-static void stored(u32 n, u32 d, u32 m, u32 outputs, Formula f) {
+static void stored(u32 n, u32 d, u32 m, u32 outputs, bool group, Formula f) {
     u32 width = (d + 31) / 32 * 32, stride = m + 3;
     Table table(n, d, width);
     Formula scaled = f;
     scaled.factor /= 16.0 * 16.0;
     Aligned<float> out((size_t)n * stride, NAN), whole((size_t)n * n, NAN);
-    auto kernel = f.kind == EXPONENTIAL ? store_wide_exponential : store_wide;
-    launch(blocks(n, WIDE), 1, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
+    auto kernel = group ? (f.kind == EXPONENTIAL ? store_group_exponential : store_group)
+                        : (f.kind == EXPONENTIAL ? store_wide_exponential : store_wide);
+    size_t bytes = group ? GROUP_STAGES * sizeof(GroupStage) + 1024 : 3 * sizeof(WideStage);
+    launch(blocks(n, WIDE), 1, WIDE_THREADS, bytes, [&] {
         kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, m, width, scaled, out, stride, 0);
     });
-    launch(blocks(n, WIDE), 2, WIDE_THREADS, 3 * sizeof(WideStage), [&] {
+    launch(blocks(n, WIDE), 2, WIDE_THREADS, bytes, [&] {
         kernel(table.high, table.low, table.norms32, n, table.high, table.low, table.norms32, n, width, scaled, whole, n, 1);
     });
     for (u32 r = 0; r < n; r++)
@@ -373,8 +380,8 @@ static void bordered(u32 size, u32 joined, u32 held, u32 sides, u32 panel) {
 }
 
 // A random problem of a set; the violation that is left is computed from scratch.
-static void local_problem(u32 q, bool two, double kink, double c) {
-    const u32 threads = q <= 1024 ? 256 : 512, stride = threads * 4, d = 5;
+static void local_problem(u32 q, bool two, bool fours, double kink, double c) {
+    const u32 threads = 256, stride = q <= 1024 ? 1024 : 2048, d = 5;
     Aligned<float> matrix((size_t)q * stride, NAN);
     std::vector<double> x(q * d);
     for (double &v : x) v = normal();
@@ -427,8 +434,9 @@ static void local_problem(u32 q, bool two, double kink, double c) {
         });
     };
     auto solve = [&](u64 most) {
-        if (two) threads == 256 ? run(local_two_256, most) : run(local_two_512, most);
-        else threads == 256 ? run(local_one_256, most) : run(local_one_512, most);
+        if (two) stride == 1024 ? run(local_two_1024_by_2, most) : run(local_two_2048_by_2, most);
+        else if (fours) stride == 1024 ? run(local_one_1024_by_4, most) : run(local_one_2048_by_4, most);
+        else stride == 1024 ? run(local_one_1024_by_2, most) : run(local_one_2048_by_2, most);
     };
     solve(100000);
     double sums[2] = {0, 0};
@@ -615,13 +623,17 @@ static void activity(u32 n) {
 
 int main() {
     Formula rbf = {EXPONENTIAL, 0, 0.04, -0.02, 0.0};
-    for (u32 width : {16u, 32u, 48u, 64u, 96u, 128u}) tensor(width == 64 ? 140 : 70, width - (width > 32 ? 10 : 3), width, 70, width == 64 ? 2 : 1, false, rbf, 3e-5);
-    tensor(150, 150, 160, 140, 2, true, rbf, 3e-5);
-    tensor(150, 140, 144, 140, 1, true, rbf, 3e-5);
-    tensor(60, 12, 16, 50, 1, true, rbf, 3e-5);
-    tensor(60, 40, 48, 50, 1, true, {POWER, 3, 0.01, 0.0, 1.0}, 1e-4);
-    tensor(60, 40, 64, 50, 1, true, {IDENTITY, 1, 1.0, 0.0, 0.0}, 1e-5);
-    tensor(60, 20, 32, 50, 1, true, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0}, 1e-4);
+    for (u32 width : {16u, 32u, 48u, 64u, 96u, 128u}) tensor(width == 64 ? 140 : 70, width - (width > 32 ? 10 : 3), width, 70, width == 64 ? 2 : 1, false, false, rbf, 3e-5);
+    for (bool group : {false, true}) {
+        tensor(150, 150, 160, 140, 2, true, group, rbf, 3e-5);
+        tensor(150, 140, 144, 140, 1, true, group, rbf, 3e-5);
+        tensor(60, 12, 16, 50, 1, true, group, rbf, 3e-5);
+        tensor(60, 40, 48, 50, 1, true, group, {POWER, 3, 0.01, 0.0, 1.0}, 1e-4);
+        tensor(60, 40, 64, 50, 1, true, group, {IDENTITY, 1, 1.0, 0.0, 0.0}, 1e-5);
+        tensor(60, 20, 32, 50, 1, true, group, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0}, 1e-4);
+        stored(140, 40, 133, 6, group, rbf);
+        stored(60, 20, 30, 1, group, {POWER, 2, 0.01, 0.0, 1.0});
+    }
     plain<double>(150, 21, 90, 2, PRODUCT, rbf, weigh_double_product, false, 1e-13);
     plain<double>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, weigh_double_absolute, false, 1e-13);
     plain<float>(150, 21, 90, 2, PRODUCT, {TANGENT, 0, 0.01, 0.0, 0.1}, weigh_single_product, false, 1e-5);
@@ -635,8 +647,6 @@ int main() {
         check(fabs(found - wanted) <= 4e-16 * wanted, "power of two", found, wanted);
     }
     check(finish_exponential(-1e9) < 1e-300, "small power of two", finish_exponential(-1e9), 0);
-    stored(140, 40, 133, 6, rbf);
-    stored(60, 20, 30, 1, {POWER, 2, 0.01, 0.0, 1.0});
     exact(150, 21, 90, 2, rbf);
     exact(150, 54, 70, 1, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0});
     exact(140, 3, 70, 1, {POWER, 2, 0.01, 0.0, 1.0});
@@ -647,10 +657,13 @@ int main() {
     bordered(300, 40, 30, 2, 128);
     bordered(150, 140, 0, 1, 512);
     bordered(150, 0, 20, 2, 512);
-    local_problem(200, false, 0.0, 1.0);
-    local_problem(200, true, 0.0, 1.0);
-    local_problem(200, false, 0.1, 5.0);
-    local_problem(1100, false, 0.0, 1.0);
+    for (bool fours : {false, true}) {
+        local_problem(200, false, fours, 0.0, 1.0);
+        local_problem(200, false, fours, 0.1, 5.0);
+        local_problem(1100, false, fours, 0.0, 1.0);
+    }
+    local_problem(200, true, false, 0.0, 1.0);
+    local_problem(1400, true, false, 0.1, 1.0);
     pair_problems(520, 0.02);
     selection(3000, 40, false, 0.0, false);
     selection(3000, 40, true, 0.1, false);

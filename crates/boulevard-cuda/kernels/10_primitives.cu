@@ -94,6 +94,47 @@ template <int LEFT>
 __device__ __forceinline__ void copies_arrived() {
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define WARPGROUPS 1
+// Where lines of 128 bytes begin in shared memory, for the instruction below: eight of them are 1024 bytes, parts exchanged within.
+__device__ __forceinline__ u64 lines_from(const Half *first) {
+    u32 address = (u32)__cvta_generic_to_shared(first);
+    return (u64)((address & 0x3ffffu) >> 4) | (u64)1 << 16 | (u64)(1024 >> 4) << 32 | (u64)1 << 62;
+}
+// d = a b', or added to d, of four warps: a 64 lines and b 128 lines, 16 features from where the pointers are in the first line. Begun only:
+// until group_end nobody touches d.
+__device__ __forceinline__ void group_multiply(float (&d)[64], const Half *a, const Half *b, bool add) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, "
+                 "%8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, "
+                 "%24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, "
+                 "%40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, "
+                 "%56, %57, %58, %59, %60, %61, %62, %63}, "
+                 "%64, %65, p, 1, 1, 0, 0; }"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+                   "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+                   "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                   "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+                   "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+                   "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+                   "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+                   "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+                 : "l"(lines_from(a)), "l"(lines_from(b)), "r"((u32)add));
+}
+// Before the first of several, and their end.
+__device__ __forceinline__ void group_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void group_end(float (&a)[64], float (&b)[64]) {
+    asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma unroll
+    for (int e = 0; e < 64; e++) asm volatile("" : "+f"(a[e]), "+f"(b[e])::"memory");
+}
+// What this thread wrote to shared memory, ahead of a barrier.
+__device__ __forceinline__ void seen_by_tensor_cores() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+#endif
 #endif
 #endif
 

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::driver::{Address, Driver, Handle, Slot};
 use crate::error::CudaError;
 use crate::lane::Lanes;
-use crate::signature::signatures;
-use crate::{Formula, HOPPER_TEXT, PLAIN_TEXT, TENSOR_TEXT};
+use crate::signature::signatures as signatures_of;
+use crate::{Formula, GROUP_TEXT, HOPPER_TEXT, PLAIN_TEXT, TENSOR_TEXT};
 
 pub use crate::driver::Plain;
 
@@ -30,6 +30,9 @@ const STAGED: usize = 8 << 20;
 const STAGING_THREADS: usize = 8;
 const STAGING_BYTES: usize = 2 << 20;
 
+/// Compute capability of the cards that have instructions for four warps at once; those after it have others.
+const WARPGROUPS: (i32, i32) = (9, 0);
+
 /// Blocks of memory that nobody uses, by lane and size.
 ///
 /// All work of a lane is in one queue, so that whoever gets a block there comes after whoever had it.
@@ -45,7 +48,7 @@ pub struct Card {
     context: Handle,
     module: Handle,
     /// Kernels that this card has larger instructions for, and their names.
-    newer: Option<(Handle, HashSet<&'static str>)>,
+    newer: Vec<(Handle, HashSet<&'static str>)>,
     signatures: HashMap<&'static str, Vec<usize>>,
     functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
     pool: Mutex<Pool>,
@@ -99,13 +102,20 @@ impl Card {
         driver.enter(context)?;
         let text = if capability.0 >= 8 { TENSOR_TEXT } else { PLAIN_TEXT };
         let module = driver.load(text)?;
-        let newer = if capability.0 >= 9 { Some((driver.load(HOPPER_TEXT)?, signatures(HOPPER_TEXT).into_keys().collect())) } else { None };
+        let (mut newer, mut signatures) = (Vec::new(), signatures_of(text));
+        for (there, text) in [(capability.0 >= 9, HOPPER_TEXT), (capability == WARPGROUPS, GROUP_TEXT)] {
+            if there {
+                let of_text = signatures_of(text);
+                newer.push((driver.load(text)?, of_text.keys().copied().collect()));
+                signatures.extend(of_text);
+            }
+        }
         Ok(Self {
             driver,
             context,
             module,
             newer,
-            signatures: signatures(text),
+            signatures,
             functions: Mutex::default(),
             pool: Mutex::default(),
             lanes: Lanes::default(),
@@ -149,6 +159,11 @@ impl Card {
     /// Whether the text with tensor cores is loaded.
     pub fn has_tensor_cores(&self) -> bool {
         self.capability.0 >= 8
+    }
+
+    /// Whether there are the kernels for four warps at once.
+    pub fn has_warpgroups(&self) -> bool {
+        self.capability == WARPGROUPS
     }
 
     /// Free bytes and all bytes.
@@ -241,7 +256,7 @@ impl Card {
         {
             return Ok(handle);
         }
-        let module = self.newer.as_ref().filter(|(_, names)| names.contains(kernel)).map_or(self.module, |(module, _)| *module);
+        let module = self.newer.iter().find(|(_, names)| names.contains(kernel)).map_or(self.module, |(module, _)| *module);
         let handle = self.driver.function(module, kernel, shared)?;
         functions.insert(kernel, (handle, shared.max(32 << 10)));
         Ok(handle)

@@ -41,3 +41,5 @@ pub const TENSOR_TEXT: &str = include_str!("../ptx/tensor.ptx");
 pub const PLAIN_TEXT: &str = include_str!("../ptx/plain.ptx");
 /// Kernels of the first text once more, with the larger instructions of cards since Hopper.
 pub const HOPPER_TEXT: &str = include_str!("../ptx/hopper.ptx");
+/// Kernels with instructions that Hopper alone has.
+pub const GROUP_TEXT: &str = include_str!("../ptx/group.ptx");

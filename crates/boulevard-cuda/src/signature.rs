@@ -49,10 +49,16 @@ mod tests {
         assert!(!plain.contains_key("weigh_narrow_4") && plain.contains_key("weigh_single_squared"));
         assert!(crate::TENSOR_TEXT.contains(".target sm_80") && crate::PLAIN_TEXT.contains(".target sm_60"));
         // Drivers refuse text of a newer version than their own: 8.0 is that of CUDA 12.0.
-        assert!([crate::TENSOR_TEXT, crate::PLAIN_TEXT, crate::HOPPER_TEXT].iter().all(|text| text.contains(".version 8.0")));
+        assert!(
+            [crate::TENSOR_TEXT, crate::PLAIN_TEXT, crate::HOPPER_TEXT, crate::GROUP_TEXT].iter().all(|text| text.contains(".version 8.0"))
+        );
         // What takes a kernel's place is called like it.
         let hopper = signatures(crate::HOPPER_TEXT);
         assert!(hopper.contains_key("subtract_128") && hopper.iter().all(|(name, sizes)| tensor.get(name) == Some(sizes)));
         assert!(crate::HOPPER_TEXT.contains("m16n8k16") && crate::HOPPER_TEXT.contains(".target sm_90"));
+        // What Hopper alone has is called after what other cards do instead, and takes the same.
+        let group = signatures(crate::GROUP_TEXT);
+        assert!(group.len() == 4 && group.iter().all(|(name, sizes)| tensor.get(&*name.replace("group", "wide")) == Some(sizes)));
+        assert!(crate::GROUP_TEXT.contains("m64n128k16") && crate::GROUP_TEXT.contains(".target sm_90a"));
     }
 }

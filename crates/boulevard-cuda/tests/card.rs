@@ -74,7 +74,7 @@ fn tensor(card: &Arc<Card>, n: usize, d: usize, width: usize, m: usize, kernel: 
     let mut numbers = Numbers(n as u64 + d as u64);
     let (x, weights) = (numbers.table(n * d), numbers.table(m));
     let ids: Vec<u32> = (0..m).map(|k| ((k * 7 + 3) % n) as u32).collect();
-    let wide = kernel.starts_with("weigh_wide");
+    let (group, wide) = (kernel.starts_with("weigh_group"), !kernel.starts_with("weigh_narrow"));
     let tile = if wide { 128 } else { 64 };
     let (tiles, padded) = (m.div_ceil(tile), m.next_multiple_of(tile));
     let all = split(card, &x, n, d, width)?;
@@ -89,7 +89,11 @@ fn tensor(card: &Arc<Card>, n: usize, d: usize, width: usize, m: usize, kernel: 
     let mut sums = card.allocate::<f64>(splits * n)?;
     sums.fill(0xff)?;
     let formula = Formula { factor: rbf(gamma).factor / (SCALE * SCALE), ..rbf(gamma) };
-    let (threads, shared) = if wide { (256, 3 * 4 * 128 * 40 * 2) } else { (128, 2 * (64 * (width + 8) * 4 + 64 * 8)) };
+    let (threads, shared) = match (group, wide) {
+        (true, _) => (256, 3 * 4 * 128 * 64 * 2 + 1024),
+        (_, true) => (256, 3 * 4 * 128 * 40 * 2),
+        _ => (128, 2 * (64 * (width + 8) * 4 + 64 * 8)),
+    };
     let run = || {
         let launch = card.launch(kernel).grid(n.div_ceil(128), splits).threads(threads).shared(shared);
         let launch = launch.buffer(&all.high).buffer(&all.low).buffer(&all.norms32).count(n);
@@ -134,13 +138,22 @@ fn sums_on_tensor_cores_agree() {
         (1000, 120, 128, 130, "weigh_narrow_8"),
         (1000, 300, 304, 300, "weigh_wide_exponential"),
         (1000, 310, 320, 300, "weigh_wide_exponential"),
+        (1000, 5, 16, 300, "weigh_group_exponential"),
+        (1000, 300, 304, 300, "weigh_group_exponential"),
+        (1000, 310, 320, 300, "weigh_group_exponential"),
         (200_000, 20, 32, 8192, "weigh_narrow_2"),
         (200_000, 54, 64, 8192, "weigh_narrow_4"),
         (200_000, 128, 128, 8192, "weigh_narrow_8"),
         (60_000, 784, 784, 8192, "weigh_wide_exponential"),
+        (60_000, 784, 784, 8192, "weigh_group_exponential"),
+        (60_000, 256, 256, 8192, "weigh_group_exponential"),
     ];
     let mut wrong = Vec::new();
     for (n, d, width, m, kernel) in cases {
+        if kernel.starts_with("weigh_group") && !card.has_warpgroups() {
+            println!("skipped: {kernel} is for Hopper");
+            continue;
+        }
         let (error, pace) = tensor(&card, n, d, width, m, kernel, 0.5 / d as f64).unwrap();
         println!(
             "{kernel:24} {n:6} x {d:3}, {m:4} columns: error {error:.1e}, {:.2} ps per value, {:.0} useful TFLOP/s",
@@ -368,8 +381,15 @@ fn systems_are_solved() {
 #[test]
 fn sets_are_solved() {
     let Some(card) = card() else { return };
-    for (q, threads, kernel) in [(900usize, 256usize, "local_one_256"), (2048, 512, "local_one_512"), (4096, 1024, "local_one_1024")] {
-        let (stride, d, mut numbers) = (4 * threads, 5, Numbers(q as u64));
+    let cases = [
+        (900usize, 256usize, "local_one_1024_by_2"),
+        (900, 256, "local_one_1024_by_4"),
+        (2048, 256, "local_one_2048_by_2"),
+        (2048, 256, "local_one_2048_by_4"),
+        (4096, 512, "local_one_4096_by_2"),
+    ];
+    for (q, threads, kernel) in cases {
+        let (stride, d, mut numbers) = (q.next_multiple_of(1024), 5, Numbers(q as u64));
         if stride * 24 > card.shared_bytes() {
             println!("skipped: sets of {q} need {} bytes of shared memory", stride * 24);
             continue;

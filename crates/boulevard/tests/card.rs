@@ -98,12 +98,16 @@ fn fit(problem: &Problem, kernel: &Kernel, c: f64, context: &Context<'_>) -> (Du
 }
 
 fn try_fit(problem: &Problem, kernel: &Kernel, c: f64, context: &Context<'_>) -> boulevard::Result<(DualSolution, f64)> {
+    try_fit_to(1e-3, problem, kernel, c, context)
+}
+
+fn try_fit_to(tolerance: f64, problem: &Problem, kernel: &Kernel, c: f64, context: &Context<'_>) -> boulevard::Result<(DualSolution, f64)> {
     let start = Instant::now();
     let linear: Vec<f64> = problem.y.iter().map(|y| -y).collect();
     let bound = |sign: f64| -> Vec<f64> { problem.y.iter().map(|&y| if y * sign > 0.0 { sign * c } else { 0.0 }).collect() };
     let (lower, upper) = (bound(-1.0), bound(1.0));
     let dual = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality: Equality::Sum, start: None };
-    let options = Options { tolerance: 1e-3, polish: false, ..Options::default() };
+    let options = Options { tolerance, polish: false, ..Options::default() };
     let source = TableKernel::new(kernel, &problem.x, context);
     let solution = Solver::new(&source, None, context)?.solve(&dual, &options)?;
     Ok((solution, start.elapsed().as_secs_f64()))
@@ -259,6 +263,40 @@ fn apart(a: &[f64], b: &[f64], band: f64) -> (f64, usize) {
     let pairs = || a.iter().zip(b);
     let other = pairs().filter(|(a, b)| (**a > 0.0) != (**b > 0.0) && a.abs().max(b.abs()) > band).count();
     (pairs().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max), other)
+}
+
+/// One machine on card and processor, and fits on both that are solved further than 1e-5: no label differs outside a band of 1e-5. (Fits to
+/// the usual 1e-3 may differ by as much.)
+#[test]
+fn labels_agree_outside_a_narrow_band() {
+    let Some(context) = cuda() else { return };
+    let cpu = context.with_device(Device::Cpu);
+    let (narrow, wide) = (clouds(20_000, 20, 40, 1.0), clouds(6000, 150, 12, 1.0));
+    let cases =
+        [("20k x 20, C = 1", &narrow, 0.05, 1.0), ("20k x 20, C = 10", &narrow, 0.05, 10.0), ("6k x 150, C = 10", &wide, 0.005, 10.0)];
+    for (name, problem, gamma, c) in cases {
+        let kernel = Kernel::rbf(gamma);
+        let (on_card, seconds) = try_fit_to(1e-7, problem, &kernel, c, &context).unwrap();
+        let (on_cpu, cpu_seconds) = try_fit_to(1e-7, problem, &kernel, c, &cpu).unwrap();
+        let close = (on_cpu.objective - on_card.objective).abs() / on_cpu.objective.abs();
+        let differ = different(problem, &on_cpu, &on_card, 1e-5);
+        println!(
+            "{name}, tolerance 1e-7: {seconds:.2} s on the card ({}), {cpu_seconds:.2} on the processor; {close:.1e} apart, violation {:.1e} and {:.1e}, {differ} labels",
+            on_card.route, on_card.violation, on_cpu.violation
+        );
+        assert!(on_card.stop == StopReason::Converged && close < 1e-9 && differ == 0, "{name}: {close:e}, {differ} labels");
+        let (x, y) = (problem.x.clone(), problem.y.iter().map(|y| y.to_string()).collect::<Vec<_>>());
+        let (model, _) = fit_classes(&x, &y, gamma, c, &context);
+        let machine = model.kernel_machines()[0].clone();
+        for tolerance in [1e-3, 1e-5, 1e-13] {
+            let machine = KernelMachine { tolerance, ..machine.clone() };
+            let [card, cpu] = [&context, &cpu].map(|context| machine.evaluate(&x, context).unwrap());
+            let (most, differ) = apart(&cpu, &card, 1e-5);
+            println!("    one machine for a tolerance of {tolerance:.0e}: values {most:.1e} apart, {differ} labels outside 1e-5");
+            // Single precision is used where its errors are a small share of the tolerance.
+            assert!(most < tolerance.max(1e-9) && (differ == 0 || tolerance > 1e-5), "{name}: {most:e}, {differ} labels");
+        }
+    }
 }
 
 /// All pairs of classes at once on a stored matrix.
@@ -581,18 +619,26 @@ fn large_tables_agree() {
     let Some(context) = cuda() else { return };
     let wanted = std::env::var("BOULEVARD_ROWS").unwrap_or_default();
     let seconds = std::env::var("BOULEVARD_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(250);
-    for (name, n, c) in [("131k C=10", 131_072, 10.0), ("131k C=100", 131_072, 100.0), ("524k C=10", 524_288, 10.0)] {
+    // Beyond 1e-5 labels may differ where both are solved to 1e-3, but not where both are solved further.
+    let cases = [
+        ("131k C=10", 131_072, 10.0, 1e-3),
+        ("131k C=100", 131_072, 100.0, 1e-3),
+        ("524k C=10", 524_288, 10.0, 1e-3),
+        ("131k C=1 tight", 131_072, 1.0, 1e-6),
+        ("131k C=10 tight", 131_072, 10.0, 1e-6),
+    ];
+    for (name, n, c, tolerance) in cases {
         if !wanted.is_empty() && !wanted.split(',').any(|row| row == name) {
             continue;
         }
         let (problem, kernel) = (cover(n, 1.0), Kernel::rbf(0.05));
-        let (card, first) = fit(&problem, &kernel, c, &context);
-        let (again, second) = fit(&problem, &kernel, c, &context);
+        let (card, first) = try_fit_to(tolerance, &problem, &kernel, c, &context).unwrap();
+        let (again, second) = try_fit_to(tolerance, &problem, &kernel, c, &context).unwrap();
         let differ = card.coefficients.iter().zip(&again.coefficients).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
         println!("cov {name}: {first:.2} and {second:.2} s on the card, {differ} coefficients differ, violation {:.1e}", card.violation);
         assert_eq!((card.stop, differ), (StopReason::Converged, 0), "{name}");
         let limited = context.with_device(Device::Cpu).with_time_limit(std::time::Duration::from_secs(seconds));
-        let (cpu, seconds) = match try_fit(&problem, &kernel, c, &limited) {
+        let (cpu, seconds) = match try_fit_to(tolerance, &problem, &kernel, c, &limited) {
             Err(Error::Stopped { reason }) => {
                 println!("    processor stopped after {seconds} s: {reason:?}");
                 continue;
@@ -604,7 +650,7 @@ fn large_tables_agree() {
         println!("    processor {seconds:.1} s, {:?}: {close:.1e} apart, labels apart outside 1e-3 and 1e-5: {far} and {near}", cpu.stop);
         // Whoever ran out of time has no optimum to compare with.
         if cpu.stop == StopReason::Converged {
-            assert!(close <= 1e-6 && far == 0, "{name}: {close:e} {far}");
+            assert!(close <= 1e-6 && far == 0 && (near == 0 || tolerance > 1e-6), "{name}: {close:e} {far} {near}");
         }
     }
 }

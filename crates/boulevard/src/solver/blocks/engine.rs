@@ -169,6 +169,17 @@ pub(crate) trait BlockEngine {
     /// `g += K(:, ids) steps` on all active rows, then the next candidates. Moved variables are active.
     fn step(&mut self, moved: Moved<'_>, want: &Want<'_>) -> Outcome<Answer>;
 
+    /// Begins the next set, of which nothing but the variables is known yet: an engine that works beside its caller may.
+    fn announce(&mut self, _ids: &[u32]) -> Outcome<()> {
+        Ok(())
+    }
+
+    /// Begins `g += K(:, ids) steps`, where the engine works beside its caller: true if it has, and the next step, which follows at once,
+    /// moves nothing more and asks nobody whether to stop.
+    fn push(&mut self, _moved: Moved<'_>, _progress: &Progress<'_>) -> Outcome<bool> {
+        Ok(false)
+    }
+
     /// Solves a set from its kernel matrix.
     fn solve_set(&mut self, set: &Set<'_>) -> Outcome<SetSolution>;
 

@@ -192,6 +192,7 @@ impl<'a> Loop<'a> {
     fn round(&mut self, set: &mut WorkingSet, answer: &Answer) -> Outcome<Option<Answer>> {
         let gap = answer.gap();
         let (ids, mut gradient) = set.renew(answer, self.plan.thinned);
+        self.engine.announce(&ids)?;
         let second: Vec<bool> =
             if self.groups == 2 { ids.iter().map(|&id| self.problem.in_second_group(id as usize)).collect() } else { Vec::new() };
         // Only differences matter within a group: around zero single precision has the most digits for them.
@@ -224,13 +225,16 @@ impl<'a> Loop<'a> {
         let steps: Vec<f64> = moved.iter().map(|&k| solution.b[k] - start[k]).collect();
         self.place(&moved, &ids, &solution.b);
         let status: Vec<u8> = moved_ids.iter().map(|&id| status(self.problem, id as usize, self.b[id as usize])).collect();
+        let moved_there = Moved { ids: &moved_ids, steps: &steps, status: &status };
+        // What follows is the caller's own work, while the sums are on their way.
+        let outcome = self.engine.push(moved_there, &self.progress(Some(gap)));
         *self.iterations += solution.steps;
         self.schedule.round(ids.len(), solution.steps, moved.len(), self.active);
         let mostly_free = self.mostly_free();
         set.size = if mostly_free { self.plan.small_set } else { self.plan.set };
         set.keep(|id| inside(self.problem, id as usize, self.b[id as usize]), mostly_free);
         let want = Want { count: self.plan.thinned * set.wanted(self.groups), kept: set.kept(), progress: self.progress(Some(gap)) };
-        let outcome = self.engine.step(Moved { ids: &moved_ids, steps: &steps, status: &status }, &want);
+        let outcome = outcome.and_then(|pushed| self.engine.step(if pushed { Moved::NONE } else { moved_there }, &want));
         if outcome.is_err() {
             // The gradient did not follow: the last point whose gradient is known stays.
             self.place(&moved, &ids, &start);

@@ -3,33 +3,12 @@
 //! A set without memory stalls: the next one undoes what the last one gained. Free variables carry the solution's shape, so they stay
 //! first, the newest of them where there are too many; at least half the set stays in any case.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use super::engine::{Answer, Candidate};
 
 /// Free variables may fill this much of the next set.
 const FREE_SHARE: f64 = 0.75;
 /// Something stays up to this much.
 const LEAST_SHARE: f64 = 0.5;
-
-/// Spreads the numbers of variables: nobody chooses them to collide.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
-    }
-}
 
 #[derive(Clone, Copy)]
 struct Member {
@@ -42,11 +21,13 @@ pub(super) struct WorkingSet {
     members: Vec<Member>,
     kept: Vec<u32>,
     round: u32,
+    /// By variable, as far as any was taken: the round it was taken in last.
+    taken: Vec<u32>,
 }
 
 impl WorkingSet {
     pub(super) fn new(size: usize) -> Self {
-        Self { size, members: Vec::new(), kept: Vec::new(), round: 0 }
+        Self { size, members: Vec::new(), kept: Vec::new(), round: 0, taken: Vec::new() }
     }
 
     /// The variables that stay.
@@ -91,11 +72,14 @@ impl WorkingSet {
         self.kept = self.members.iter().map(|member| member.id).collect();
         gradient.retain(|g| !g.is_nan());
         let mut ids = self.kept.clone();
-        let mut taken: HashSet<u32, BuildHasherDefault<Spread>> =
-            HashSet::with_capacity_and_hasher(self.size, BuildHasherDefault::default());
-        let room = self.size;
+        let (room, round, taken) = (self.size, self.round, &mut self.taken);
         let mut take = |candidate: &Candidate| {
-            if ids.len() < room && taken.insert(candidate.id) {
+            let id = candidate.id as usize;
+            if taken.len() <= id {
+                taken.resize(id + 1, 0);
+            }
+            if ids.len() < room && taken[id] != round {
+                taken[id] = round;
                 ids.push(candidate.id);
                 gradient.push(candidate.gradient);
             }

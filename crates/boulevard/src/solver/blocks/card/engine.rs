@@ -24,11 +24,14 @@ use crate::solver::source::KernelSource;
 /// How often the context is asked.
 const ASK_EVERY: Duration = Duration::from_millis(10);
 /// Steps of one set at most, per variable: more would be a fight against rounding, and nobody could stop it.
-const STEPS_PER_VARIABLE: u64 = 16;
+const STEPS_PER_VARIABLE: u64 = 32;
 /// Seconds of one launch in double precision, about, so that a stop is noticed soon.
 const EXACT_PIECE: f64 = 0.02;
 /// Seconds per kernel value and feature in double precision before anything was measured: a card with fast double precision.
 const USUAL_PACE: f64 = 5e-14;
+/// Pair steps are taken by fours until a set needs more of them per variable than this, then by twos until one needs fewer than that.
+const BY_TWOS: f64 = 1.25;
+const BY_FOURS: f64 = 0.75;
 /// Bytes of shared memory per variable of a set: value and bounds in double precision.
 const SET_BYTES: usize = 24;
 /// Problems from this size begin with small bounds: sets of smaller ones hold a good part of the rows, and settle them without.
@@ -48,6 +51,12 @@ pub(crate) struct CardBlocks<'a> {
     pub(super) linear: Buffer<f64>,
     pub(super) state: State,
     matrix: Buffer<f32>,
+    /// Variables of the set whose matrix is there or on its way.
+    announced: Vec<u32>,
+    /// Parts of sums that are on their way.
+    pushed: usize,
+    /// Whether pair steps are taken by fours.
+    by_fours: bool,
     pub(super) factors: Factors,
     /// Kernel values in double precision and the seconds they took.
     pace: (f64, f64),
@@ -67,6 +76,9 @@ impl<'a> CardBlocks<'a> {
                 linear: card.upload(linear)?,
                 state: State::new(&card, linear.len())?,
                 matrix: card.allocate(0)?,
+                announced: Vec::new(),
+                pushed: 0,
+                by_fours: true,
                 factors: Factors::new(&card, &table)?,
                 pace: (0.0, 0.0),
                 card: card.clone(),
@@ -140,32 +152,44 @@ impl<'a> CardBlocks<'a> {
         Ok(answer)
     }
 
-    fn local(&mut self, set: &Set<'_>) -> std::result::Result<SetSolution, CudaError> {
-        let (card, q) = (self.card.clone(), set.ids.len());
-        let threads = [256, 512, 1024].into_iter().find(|threads| 4 * threads >= q).unwrap_or(1024);
-        let stride = 4 * threads;
+    /// The kernel matrix of a set, on its way.
+    fn gram(&mut self, ids: &[u32]) -> std::result::Result<(), CudaError> {
+        let (card, q, stride) = (self.card.clone(), ids.len(), most_for(ids.len()));
         if self.matrix.len() < q * stride {
             self.matrix = card.allocate(0)?;
             self.matrix = card.allocate(stride * stride)?;
         }
-        timed(&card, "gram", || self.table.store(&card.upload(set.ids)?, q, &self.matrix, stride))?;
+        self.announced = ids.to_vec();
+        timed(&card, "gram", || self.table.store(&card.upload(ids)?, q, &self.matrix, stride))
+    }
+
+    fn local(&mut self, set: &Set<'_>) -> std::result::Result<SetSolution, CudaError> {
+        let (card, q) = (self.card.clone(), set.ids.len());
+        let stride = most_for(q);
+        if self.announced != set.ids {
+            self.gram(set.ids)?;
+        }
+        self.announced.clear();
         let numbers = card.upload(&[set.gradient, set.start, set.lower, set.upper].concat())?;
         let two = !set.second.is_empty();
         let second = card.upload(&set.second.iter().map(|&second| u8::from(second)).collect::<Vec<_>>())?;
         let out = card.allocate::<f64>(q + 2)?;
-        let kernel = match (two, threads) {
-            (false, 256) => "local_one_256",
-            (false, 512) => "local_one_512",
-            (false, _) => "local_one_1024",
-            (true, 256) => "local_two_256",
-            (true, 512) => "local_two_512",
-            (true, _) => "local_two_1024",
+        let (kernel, threads) = match (two, stride, self.by_fours) {
+            (false, 1024, true) => ("local_one_1024_by_4", 256),
+            (false, 1024, false) => ("local_one_1024_by_2", 256),
+            (false, 2048, true) => ("local_one_2048_by_4", 256),
+            (false, 2048, false) => ("local_one_2048_by_2", 256),
+            (false, ..) => ("local_one_4096_by_2", 512),
+            (true, 1024, _) => ("local_two_1024_by_2", 256),
+            (true, 2048, _) => ("local_two_2048_by_2", 256),
+            (true, ..) => ("local_two_4096_by_2", 512),
         };
         let launch = card.launch(kernel).threads(threads).shared(stride * SET_BYTES).buffer(&self.matrix).count(q).count(stride);
         let launch = (0..4).fold(launch, |launch, part| launch.part(&numbers, part * q)).buffer(&second);
         let launch = launch.number(set.kink).number(set.stop).long(set.max_steps.min(STEPS_PER_VARIABLE * q as u64));
         let mut b = timed(&card, "local", || launch.buffer(&out).part(&out, q).run().and_then(|()| out.read(q + 2)))?;
         let steps = b[q].to_bits();
+        self.by_fours = steps as f64 <= if self.by_fours { BY_TWOS } else { BY_FOURS } * q as f64;
         b.truncate(q);
         Ok(SetSolution { b, steps })
     }
@@ -201,14 +225,34 @@ impl<'a> CardBlocks<'a> {
     }
 }
 
+/// The most variables of a set like this, by which the kernel that solves it is called.
+fn most_for(variables: usize) -> usize {
+    [1024, 2048].into_iter().find(|&most| most >= variables).unwrap_or(4096)
+}
+
 impl BlockEngine for CardBlocks<'_> {
     fn load(&mut self, state: &Load<'_>) -> Outcome<()> {
         self.card.enter().and_then(|()| self.state.load(&self.card, state)).map_err(|error| self.failed(&error))
     }
 
+    fn announce(&mut self, ids: &[u32]) -> Outcome<()> {
+        self.card.enter().and_then(|()| self.gram(ids)).map_err(|error| self.failed(&error))
+    }
+
+    fn push(&mut self, moved: Moved<'_>, progress: &Progress<'_>) -> Outcome<bool> {
+        self.enter(progress)?;
+        self.pushed = self.add(moved).map_err(|error| self.failed(&error))?;
+        Ok(true)
+    }
+
     fn step(&mut self, moved: Moved<'_>, want: &Want<'_>) -> Outcome<Answer> {
-        self.enter(&want.progress)?;
-        let splits = self.add(moved).map_err(|error| self.failed(&error))?;
+        let splits = match std::mem::take(&mut self.pushed) {
+            0 => {
+                self.enter(&want.progress)?;
+                self.add(moved).map_err(|error| self.failed(&error))?
+            }
+            pushed => pushed,
+        };
         self.look(splits, want).map_err(|error| self.failed(&error))
     }
 

@@ -96,7 +96,7 @@ fn costs(card: &Card, table: &CardTable) -> Result<Option<(Costs, f64)>, CudaErr
     let most = ((SHARE * room as f64 / 8.0).sqrt() as usize).saturating_sub(TILE);
     let costs = Costs {
         round: 3e-4,
-        step: 1.4e-6,
+        step: 0.55e-6,
         value: (0.4e-12 + 1.3e-14 * width) * slower,
         exact: (2e-12 + 5e-14 * width) * slower * generation,
         operation: slower * generation / 35e12,

@@ -20,6 +20,8 @@ const WIDE_TILE: (usize, usize) = (128, 128);
 const PLAIN_TILE: (usize, usize) = (64, 64);
 /// Shared memory of the wide kernel: three stages of four tables of 128 rows of 40 halves.
 const WIDE_SHARED: usize = 3 * 4 * 128 * 40 * 2;
+/// The same where four warps work as one: of 64 halves, and what it takes to begin at a whole multiple of 1024 bytes.
+const GROUP_SHARED: usize = 3 * 4 * 128 * 64 * 2 + 1024;
 
 /// Halves have digits for values of about the same size: other rows may have values so many times as large as a table's own.
 pub(super) const OUTSIDE: f64 = 8.0;
@@ -235,6 +237,10 @@ impl CardTable {
         }
     }
 
+    fn wide_shared(&self) -> usize {
+        if self.card.has_warpgroups() { GROUP_SHARED } else { WIDE_SHARED }
+    }
+
     fn width(&self) -> usize {
         match self.way {
             Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
@@ -310,7 +316,7 @@ impl CardTable {
             ) => {
                 let (kernel, threads, shared, wide) = match self.way {
                     Way::Narrow { kernel, shared, .. } => (kernel, 128, shared, None),
-                    Way::Wide { kernel, width } => (kernel, 256, WIDE_SHARED, Some(width)),
+                    Way::Wide { kernel, width } => (kernel, 256, self.wide_shared(), Some(width)),
                     Way::Plain => unreachable!("a table of halves is for tensor cores"),
                 };
                 let launch = launch(kernel).threads(threads).shared(shared).buffer(high).buffer(low).buffer(norms).count(count);
@@ -356,10 +362,16 @@ impl CardTable {
                 wanted: "halves".to_owned(),
             });
         };
-        let (width, name) = (self.width(), if self.formula.kind == 0 { "store_wide_exponential" } else { "store_wide" });
+        let width = self.width();
+        let name = match (self.formula.kind == 0, self.card.has_warpgroups()) {
+            (true, true) => "store_group_exponential",
+            (false, true) => "store_group",
+            (true, false) => "store_wide_exponential",
+            (false, false) => "store_wide",
+        };
         let tiles = column_count.div_ceil(WIDE_TILE.1);
         let splits = (4 * self.card.processors() / count.div_ceil(WIDE_TILE.0).max(1)).clamp(1, 32).min(tiles.max(1));
-        let launch = self.card.launch(name).grid(count.div_ceil(WIDE_TILE.0), splits).threads(256).shared(WIDE_SHARED);
+        let launch = self.card.launch(name).grid(count.div_ceil(WIDE_TILE.0), splits).threads(256).shared(self.wide_shared());
         let launch = launch.part(high, from * width).part(low, from * width).part(norms, from).count(count);
         let launch = launch.buffer(column_high).buffer(column_low).buffer(column_norms).count(column_count).count(width);
         launch.formula(&self.formula).buffer(out).long(stride as u64).count(usize::from(symmetric)).run()
@@ -396,7 +408,12 @@ fn choose_wide(card: &Card, kernel: &CardKernel, columns: usize) -> Way {
     match kernel.tensor.filter(|_| card.has_tensor_cores()) {
         None => Way::Plain,
         Some(formula) => Way::Wide {
-            kernel: if formula.kind == 0 { "weigh_wide_exponential" } else { "weigh_wide" },
+            kernel: match (formula.kind == 0, card.has_warpgroups()) {
+                (true, true) => "weigh_group_exponential",
+                (false, true) => "weigh_group",
+                (true, false) => "weigh_wide_exponential",
+                (false, false) => "weigh_wide",
+            },
             width: columns.next_multiple_of(16).max(16),
         },
     }
