@@ -52,7 +52,7 @@ struct Surveyed {
 /// What is kept of a width from round to round.
 enum Kept<'a> {
     /// The matrix with the labels' signs in it.
-    Matrix(SignedKernel<'a>),
+    Matrix(Box<SignedKernel<'a>>),
     /// A solver with its rows.
     Solver(Box<Mutex<Solver<'a>>>),
 }
@@ -115,7 +115,7 @@ impl ParetoSvc {
             .iter()
             .map(|table| match by_cost {
                 true => Ok(Kept::Solver(Box::new(Mutex::new(Solver::new(table, Some(cache), &inner)?.shared())))),
-                false => Ok(Kept::Matrix(SignedKernel::new(table, &of_two, cache, context))),
+                false => Ok(Kept::Matrix(Box::new(SignedKernel::new(table, &of_two, cache, context)))),
             })
             .collect::<Result<_>>()?;
         let mut found: Vec<Surveyed> = Vec::new();
@@ -226,7 +226,7 @@ impl ParetoSvc {
             let signs = signs(codes, class);
             let own = SignedKernel::new(&table, &signs, cache, context);
             let source: &dyn KernelSource = match kept {
-                Some(Kept::Matrix(kept)) => kept,
+                Some(Kept::Matrix(kept)) => &**kept,
                 _ => &own,
             };
             for ((train, test), judged) in splits.iter().zip(&mut judged) {
