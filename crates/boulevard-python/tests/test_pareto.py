@@ -113,7 +113,7 @@ def test_several_widths_are_compared(banana):
     full = [own for own in clf.family_ if own["holdouts"] == 5]
     assert 1 <= len(full) <= 2 and clf.gamma_ == min(full, key=lambda own: own["lowest"])["gamma"]
     for own in clf.family_:
-        assert len(own["estimates"]) == len(own["front"]) and own["hypervolume"] > 0 and own["front"]["gap"].max() < 1e-2
+        assert len(own["estimates"]) == len(own["front"]) and own["hypervolume"] > 0 and own["front"]["gap"].max() < 5e-2
     common = clf.common_front_
     assert set(common["gamma"]) <= set(gammas)
     assert (np.diff(common["sum_alpha"]) >= 0).all() and (np.diff(common["quadratic"]) >= 0).all()

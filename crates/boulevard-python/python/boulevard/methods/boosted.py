@@ -118,14 +118,15 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     weights_ : list of ndarray of shape (n_rounds + 1, n_samples)
         Weights of the training rows before the first round and after every round, by label.
     endings_ : list of str
-        Why each label has no more rounds: "max_rounds", "early_stop", "perfect", "sigma_min", "refused", "stopped", "never", "always".
+        Why each label has no more rounds: "max_rounds", "early_stop", "perfect", "sigma_min", "refused", "stopped", "never", "always", or
+        "committee": two classes whose best trials are averaged instead, a round for each.
     n_rounds_ : ndarray of shape (n_labels,)
         Rounds of each label.
     validation_scores_ : ndarray
         The measure of held-out rows (macro F1; minus the mean cost; precision) by number of rounds, where that was looked at.
     chosen_ : dict or None
         What trials chose: the ``best`` trial with ``c``, ``sigma_init``, ``initial_weights`` and ``score``, all ``trials``, and the
-        ``rows`` they saw. None where nothing was tried.
+        ``rows`` they saw; ``committee`` lists those that are averaged, where that is what predicts. None where nothing was tried.
     label_names_ : list of str
         Names of the labels, where ``y`` is a label matrix.
     n_iter_ : int

@@ -28,7 +28,7 @@ pub(super) fn assemble(
     let most = fits.whole.iter().flatten().map(|fit| fit.rounds.len()).max().unwrap_or(0);
     let choice = match &fits.held_out {
         Some(held) if held.rounds() > 0 && most > 0 && (settings.early_stopping || settings.thresholds == Thresholds::Tuned) => {
-            let from = if settings.early_stopping { 1 } else { most };
+            let from = if settings.early_stopping && !fits.is_committee() { 1 } else { most };
             choose(from..=most, settings.thresholds == Thresholds::Tuned, |rounds| held.scores(&problems, goal, rounds))
         }
         _ => Choice { best: most, rounds: most, thresholds: vec![0.0; problems.signs.len()], scores: Vec::new() },
@@ -38,7 +38,14 @@ pub(super) fn assemble(
     let mut labels: Vec<LabelEnsemble> = Vec::with_capacity(fits.whole.len());
     for (label, fit) in fits.whole.iter().enumerate() {
         labels.push(match fit {
-            Some(fit) => ensemble(fit, &problems, choice.rounds, choice.thresholds[label]),
+            Some(fit) => {
+                let mut label = ensemble(fit, &problems, choice.rounds, choice.thresholds[label]);
+                // A part of the table said beforehand how many rounds are worth while.
+                if label.ending == Ending::MaxRounds && settings.max_rounds < learner.resolved().max_rounds {
+                    label.ending = Ending::EarlyStop;
+                }
+                label
+            }
             None => LabelEnsemble {
                 rounds: Vec::new(),
                 start: Vec::new(),

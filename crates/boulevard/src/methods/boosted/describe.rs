@@ -68,6 +68,7 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
             Ending::MaxRounds => "as many as allowed",
             Ending::Perfect => "the last missed no row",
             Ending::EarlyStop => "held-out rows want no more",
+            Ending::Committee => "the best trials, averaged",
             Ending::SigmaMin => "the kernel became too narrow",
             Ending::Refused => "twenty were refused in a row",
             Ending::Stopped => "stopped",
@@ -82,7 +83,11 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
             "label",
             format!(
                 "{name}: {} ({ending}), {}, {}, threshold {:.3}",
-                if label.rounds.len() == 1 { "1 round".to_owned() } else { format!("{} rounds", label.rounds.len()) },
+                match (label.rounds.len(), label.ending) {
+                    (count, Ending::Committee) => format!("{count} machines"),
+                    (1, _) => "1 round".to_owned(),
+                    (count, _) => format!("{count} rounds"),
+                },
                 span("error", format!("{:.3}", first.error), format!("{:.3}", last.error)),
                 span("sigma", general(first.sigma, 3), general(last.sigma, 3)),
                 label.threshold
@@ -102,6 +107,9 @@ fn span(what: &str, first: String, last: String) -> String {
 fn rounds(model: &BoostedModel) -> String {
     let total = model.labels.iter().map(|label| label.rounds.len()).sum::<usize>();
     let early = model.labels.iter().any(|label| label.ending == Ending::EarlyStop);
+    if model.labels.iter().any(|label| label.ending == Ending::Committee) {
+        return format!("{total} machines side by side, averaged, no boosting; more rounds did not serve held-out rows better");
+    }
     match (model.rounds(), early) {
         (1, true) => "1: one weighted machine per label, no boosting; more rounds did not serve held-out rows better".to_owned(),
         (most, _) => format!("{most} at most, {total} in all"),

@@ -34,6 +34,13 @@ pub(super) struct Fits {
     pub(super) held_out: Option<HeldOut>,
 }
 
+impl Fits {
+    /// Whether machines were averaged instead of boosted.
+    pub(super) fn is_committee(&self) -> bool {
+        self.whole.iter().flatten().any(|fit| fit.ending == Ending::Committee)
+    }
+}
+
 /// Rounds that are added before the held-out rows are asked again; if the best number lies this far back, there will be no more.
 const PATIENCE: usize = 5;
 

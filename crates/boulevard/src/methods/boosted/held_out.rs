@@ -109,6 +109,26 @@ impl HeldOut {
         Some(Self { stages, weights, stakes, split_of })
     }
 
+    /// The mean of what several machines said about the same rows after their first round; none where there are none.
+    pub(super) fn mean<'a>(mut parts: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
+        let count = parts.clone().count() as f64;
+        let first = parts.next()?;
+        let mut mean = Self {
+            stages: first.stages.iter().map(|stages| stages.as_ref().map(|stages| vec![stages[0].clone()])).collect(),
+            weights: first.weights.clone(),
+            stakes: first.stakes.clone(),
+            split_of: first.split_of.clone(),
+        };
+        for part in parts {
+            for (sums, more) in mean.stages.iter_mut().zip(&part.stages) {
+                let (Some(sums), Some(more)) = (sums, more) else { return None };
+                sums[0].iter_mut().zip(&more[0]).for_each(|(sum, score)| *sum += score);
+            }
+        }
+        mean.stages.iter_mut().flatten().flatten().flatten().for_each(|score| *score /= count);
+        Some(mean)
+    }
+
     /// Rounds of the longest ensemble.
     pub(super) fn rounds(&self) -> usize {
         self.stages.iter().flatten().map(Vec::len).max().unwrap_or(0)

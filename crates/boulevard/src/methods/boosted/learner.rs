@@ -5,12 +5,13 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::assemble::assemble;
+use super::committee::seat;
 use super::ensemble::Schedule;
 use super::fits::{distances, fit_all};
 use super::gram::{Distances, kernel_of};
 use super::model::BoostedModel;
 use super::problems::Problems;
-use super::search::search;
+use super::search::{Found, search};
 use crate::check;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -383,8 +384,12 @@ impl Learner for BoostedSvc {
         let part = problems.table(data);
         let x = part.as_ref().unwrap_or(&data.x);
         let distances = distances(&settings, x, context)?;
-        let (settings, chosen) = search(&settings, &problems, x, &distances, context)?;
+        let Found { settings, mut chosen, members } = search(&settings, &problems, x, &distances, context)?;
         let fits = fit_all(&settings, &problems, x, &distances, settings.holds_out(), true, context)?;
+        let fits = seat(&settings, &members, &problems, x, &distances, fits, context)?;
+        if let (Some(chosen), true) = (&mut chosen, fits.is_committee()) {
+            chosen.committee = members.iter().map(|member| member.trial).collect();
+        }
         let mut model = assemble(self, &settings, chosen, data, problems, fits);
         let alphas: Vec<f64> = model.labels.iter().flat_map(|label| label.rounds.iter().map(|round| round.alpha)).collect();
         let weights: Vec<&[f64]> =

@@ -56,6 +56,7 @@
 //! **Reference.** Guo, Ma, Li: boosted sample-weighted SVM for imbalanced multi-label classification (SAB-WSVM).
 
 mod assemble;
+mod committee;
 mod describe;
 mod ensemble;
 mod fits;

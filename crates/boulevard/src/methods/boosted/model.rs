@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::assemble::sigmoids;
+use super::committee;
 use super::describe;
 use super::fits::{distances, fit_all};
 use super::held_out::contribution;
@@ -40,6 +41,8 @@ pub enum Ending {
     Perfect,
     /// Held-out rows were served best by this many.
     EarlyStop,
+    /// It is the mean of several machines, the best trials: rounds of boosting served held-out rows no better.
+    Committee,
     /// The kernel became as narrow as allowed.
     SigmaMin,
     /// Twenty rounds in a row were refused (or one that could only be repeated).
@@ -94,8 +97,8 @@ impl LabelEnsemble {
             let mut missed = vec![false; self.start.len()];
             round.missed.iter().for_each(|&row| missed[row] = true);
             let mut weights = all[all.len() - 1].clone();
-            // A machine that answers although it was refused moved nothing.
-            if Verdict::is_better_than_chance(round.error) {
+            // A machine that answers although it was refused moved nothing, and those of a committee know nothing of each other.
+            if Verdict::is_better_than_chance(round.error) && self.ending != Ending::Committee {
                 Verdict { error: round.error, alpha: round.alpha }.update(&mut weights, &missed);
             }
             all.push(weights);
@@ -324,8 +327,13 @@ impl Model for BoostedModel {
         }
         let part = problems.table(data);
         let x = part.as_ref().unwrap_or(&data.x);
-        let fits = fit_all(&settings, &problems, x, &distances(&settings, x, context)?, true, false, context)?;
-        let Some(held) = &fits.held_out else {
+        let distances = distances(&settings, x, context)?;
+        let members = self.chosen.as_ref().map_or(&[][..], |chosen| &chosen.committee[..]);
+        let held = match members {
+            [] => fit_all(&settings, &problems, x, &distances, true, false, context)?.held_out,
+            members => committee::held_out(&settings, members, &problems, x, &distances, context)?,
+        };
+        let Some(held) = &held else {
             return Err(Error::data("probabilities need rows to hold out: there are too few different rows, or the fit was stopped"));
         };
         self.calibration = Some(sigmoids(self, &problems, held));

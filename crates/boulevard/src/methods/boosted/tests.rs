@@ -320,6 +320,54 @@ fn what_is_left_open_is_chosen_by_trials_and_said() {
     assert!(zero.fit(&data).unwrap().chosen.is_none());
 }
 
+/// Two overlapping classes, one of them rare.
+fn rare(seed: u64) -> Dataset<'static> {
+    let all = generate::two_gaussians(400, seed, 3, 1.5);
+    let codes = all.expect_classes().unwrap().codes().to_vec();
+    let mut carriers = 0;
+    let keep: Vec<usize> = (0..400)
+        .filter(|&row| {
+            carriers += usize::from(codes[row] == 1);
+            codes[row] == 0 || carriers <= 30
+        })
+        .collect();
+    all.select(&keep)
+}
+
+#[test]
+fn the_best_trials_of_a_rare_class_are_averaged() {
+    let data = rare(3);
+    let fit = |threads: usize| BoostedSvc::default().fit_in(&data, &Context::single().with_threads(threads)).unwrap();
+    let model = fit(1);
+    let (label, chosen) = (&model.labels[0], model.chosen.as_ref().unwrap());
+    assert_eq!(chosen.trials.len(), 18);
+    assert_eq!(label.ending, Ending::Committee);
+    assert!((2..=5).contains(&label.rounds.len()) && label.rounds.iter().all(|round| round.alpha == 1.0));
+    assert_eq!(chosen.committee.len(), label.rounds.len());
+    assert_eq!(chosen.committee[0], chosen.best);
+    assert!(model.facts().iter().any(|(name, text)| *name == "rounds" && text.contains("averaged")));
+    // Nothing is boosted: rows keep their first weights.
+    assert!(label.weights().iter().all(|weights| *weights == label.start));
+    // The score is the mean of what the machines say one by one.
+    let one = |trial: &Trial| {
+        let Trial { c, sigma_init, initial_weights, .. } = *trial;
+        let alone = BoostedSvc { c, sigma_init: Some(sigma_init), initial_weights, tune: false, max_rounds: 1, ..BoostedSvc::default() };
+        let model = alone.fit(&data).unwrap();
+        model.decision_values(&data.x).unwrap().iter().map(|value| value + model.labels[0].threshold).collect::<Vec<f64>>()
+    };
+    let each: Vec<Vec<f64>> = chosen.committee.iter().map(one).collect();
+    for (row, value) in model.decision_values(&data.x).unwrap().iter().enumerate() {
+        let mean = each.iter().map(|values| values[row]).sum::<f64>() / each.len() as f64;
+        assert!((value + label.threshold - mean).abs() < 1e-6, "{value} {mean}");
+    }
+    assert_eq!(fit(4).labels, model.labels, "the same bits for any number of threads");
+    let mut later = BoostedModel { calibration: None, ..model.clone() };
+    later.calibrate_in(&data, &Context::default()).unwrap();
+    assert_eq!(later.calibration, model.calibration);
+    // One round is one machine.
+    assert_eq!(BoostedSvc { max_rounds: 1, ..BoostedSvc::default() }.fit(&data).unwrap().labels[0].rounds.len(), 1);
+}
+
 #[test]
 fn probabilities_come_later_if_asked() {
     let data = labeled(120, 4);

@@ -1,7 +1,7 @@
 //! Probabilities for the picked point: sigmoids on decisions of rows that were left out.
 
-use super::learner::ParetoSvc;
 use super::model::{ClassFront, ParetoModel};
+use super::parameters::ParetoSvc;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::learner::{Mode, ParetoSvc};
+use super::parameters::{Mode, ParetoSvc};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;

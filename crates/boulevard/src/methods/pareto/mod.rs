@@ -64,13 +64,17 @@ mod evolve;
 mod exact;
 mod family;
 mod family_pictures;
+mod fronts;
 mod judge;
 mod kinds;
 mod learner;
 mod model;
+mod parameters;
 mod pictures;
 mod point;
+mod refit;
 mod restart;
+mod survey;
 
 #[cfg(test)]
 mod tests;
@@ -79,7 +83,8 @@ pub use choose::{Marks, Pick, by_training_error, marks};
 pub use evolve::Variant;
 pub use evolve::variation::{Crossover, Mutation};
 pub use family::{CommonPoint, WidthFront};
-pub use learner::{Bias, Mode, ParetoSvc, Widths};
+
 pub use model::{ClassFront, ParetoModel};
+pub use parameters::{Bias, Mode, ParetoSvc, Widths};
 pub use pictures::{NamedFront, pictures};
 pub use point::FrontPoint;

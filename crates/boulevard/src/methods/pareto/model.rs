@@ -7,7 +7,7 @@ use super::choose::{Marks, marks};
 use super::describe;
 use super::family::WidthFront;
 use super::family_pictures;
-use super::learner::ParetoSvc;
+use super::parameters::ParetoSvc;
 use super::pictures;
 use super::point::FrontPoint;
 use crate::data::{Categories, Dataset, Matrix};

@@ -404,18 +404,35 @@ impl<'a> SlotTask<'a> {
     /// A start for `sum` on the line through the last two solutions, and its gradient.
     fn extrapolate(&self, before: &Slot, last: &Slot, sum: f64) -> Result<(Vec<f64>, Option<Vec<f64>>)> {
         let n = last.alpha.len();
-        let direction: Vec<f64> = last.alpha.iter().zip(&before.alpha).map(|(a, b)| a - b).collect();
-        let at = |t: f64| last.alpha.iter().zip(&direction).zip(self.room).map(move |((a, d), room)| (a + t * d).clamp(0.0, *room));
-        // The sum along the cut line falls, if not everywhere: bisect for a place where it is right.
+        // Samples that stay where they are do not enter: free ones are few.
+        let moving: Vec<(usize, f64)> =
+            (0..n).map(|i| (i, last.alpha[i] - before.alpha[i])).filter(|(_, direction)| *direction != 0.0).collect();
+        let at = |t: f64, (i, direction): (usize, f64)| (last.alpha[i] + t * direction).clamp(0.0, self.room[i]);
+        let goal = sum - last.alpha.iter().sum::<f64>() + moving.iter().map(|&(i, _)| last.alpha[i]).sum::<f64>();
+        let total = |t: f64| moving.iter().map(|&item| at(t, item)).sum::<f64>();
+        // The sum along the cut line falls, if not everywhere: steps along its slope, between bounds that close in on a place where it is right.
         let (mut near, mut far) = (0.0, 8.0);
-        if at(far).sum::<f64>() > sum {
+        if total(far) > goal {
             return self.drain(last, sum);
         }
+        let mut t = 1.0;
         for _ in 0..60 {
-            let middle = 0.5 * (near + far);
-            if at(middle).sum::<f64>() > sum { near = middle } else { far = middle }
+            let excess = total(t) - goal;
+            if excess.abs() <= 1e-14 * sum {
+                break;
+            }
+            if excess > 0.0 {
+                near = t
+            } else {
+                far = t
+            }
+            let inside = |&&(i, direction): &&(usize, f64)| (0.0..=self.room[i]).contains(&(last.alpha[i] + t * direction));
+            let slope: f64 = moving.iter().filter(inside).map(|(_, direction)| direction).sum();
+            let next = t - excess / slope;
+            t = if next > near && next < far { next } else { 0.5 * (near + far) };
         }
-        let mut start: Vec<f64> = at(far).collect();
+        let mut start = last.alpha.clone();
+        moving.iter().for_each(|&item| start[item.0] = at(t, item));
         self.settle(&mut start, sum);
         // Only free samples move. Extrapolating the gradient as well would be cheaper still, but differences of gradients keep every
         // rounding error and add it once per slot.
@@ -472,17 +489,20 @@ impl<'a> SlotTask<'a> {
             let mut missing = share - members.iter().map(|&i| alpha[i]).sum::<f64>();
             let room = |alpha: &[f64], i: usize, up: bool| if up { self.room[i] - alpha[i] } else { alpha[i] };
             let up = missing > 0.0;
-            let mut order: Vec<usize> = members.into_iter().filter(|&i| room(alpha, i, up) > 0.0).collect();
-            // Samples at a bound come last: they are likely to stay there.
-            let bound = |i: usize| alpha[i] <= 0.0 || alpha[i] >= self.room[i];
-            order.sort_by(|&i, &j| bound(i).cmp(&bound(j)).then(room(alpha, j, up).total_cmp(&room(alpha, i, up))).then(i.cmp(&j)));
-            for i in order {
+            let mut roomy: Vec<usize> = members.into_iter().filter(|&i| room(alpha, i, up) > 0.0).collect();
+            // Samples at a bound come last: they are likely to stay there. Mostly rounding is missing, and the first is enough.
+            let bound = |alpha: &[f64], i: usize| alpha[i] <= 0.0 || alpha[i] >= self.room[i];
+            while missing != 0.0 {
+                let order = |&a: &usize, &b: &usize| {
+                    let (i, j) = (roomy[a], roomy[b]);
+                    let by_room = room(alpha, j, up).total_cmp(&room(alpha, i, up));
+                    bound(alpha, i).cmp(&bound(alpha, j)).then(by_room).then(i.cmp(&j))
+                };
+                let Some(first) = (0..roomy.len()).min_by(order) else { break };
+                let i = roomy.swap_remove(first);
                 let step = missing.abs().min(room(alpha, i, up));
                 alpha[i] = if up { (alpha[i] + step).min(self.room[i]) } else { (alpha[i] - step).max(0.0) };
                 missing -= if up { step } else { -step };
-                if missing == 0.0 {
-                    break;
-                }
             }
         }
     }

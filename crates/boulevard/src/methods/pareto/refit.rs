@@ -1,0 +1,75 @@
+//! A point of a front on other rows: the picked one on all of them.
+
+use super::exact::signed::SignedKernel;
+use super::fronts::signs;
+use super::model::{Output, Samples};
+use super::parameters::ParetoSvc;
+use super::point::facts;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::observe::{Context, StopReason};
+use crate::solver::TableKernel;
+use crate::svm::{FitReport, SvcModel, worse};
+
+impl ParetoSvc {
+    /// A classifier at the sum `position * largest` of every machine, from all rows of `data`. `starts` are `alpha`s to begin with.
+    pub(super) fn at_position(
+        &self,
+        data: &Dataset<'_>,
+        kernel: &Kernel,
+        position: &[(usize, f64)],
+        starts: &[Vec<f64>],
+        context: &Context<'_>,
+    ) -> Result<(SvcModel, StopReason)> {
+        let classes = data.expect_classes()?;
+        let room = data.weights_or_ones();
+        let table = TableKernel::new(kernel, &data.x, context);
+        let mut solved = Vec::new();
+        let mut report = FitReport::default();
+        for (machine, &(class, share)) in position.iter().enumerate() {
+            let signs = signs(classes.codes(), class);
+            let has = |side: f64| signs.iter().zip(room.iter()).any(|(&y, &room)| y == side && room > 0.0);
+            if !has(1.0) || !has(-1.0) {
+                continue;
+            }
+            let source = SignedKernel::new(&table, &signs, self.cache_bytes(signs.len()), context);
+            let task = self.task(&source, &signs, &room, self.balanced(), context);
+            let mut solver = task.solver(Some(self.cache_bytes(signs.len())), context)?;
+            let mut sum = share * task.largest();
+            let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).map_or(&room[..], Vec::as_slice), sum), None)?;
+            // With other rows q may vanish at this position, and a machine of rounding errors would be left: go on to the next one.
+            while slot.stop == StopReason::Converged && sum < task.largest() && task.vanished(&slot, sum, &solver) {
+                sum = (sum + task.largest() / self.n_points as f64).min(task.largest());
+                slot = task.descend(&mut solver, task.fill(&slot.alpha, sum), None)?;
+            }
+            let facts = facts(&slot.alpha, &slot.gradient, &signs, &room, task.balanced);
+            report.iterations += slot.iterations;
+            report.stop = report.stop.worst(slot.stop);
+            report.gap = worse(report.gap, facts.gap);
+            report.violation = worse(report.violation, facts.violation);
+            report.objective += 0.5 * facts.quadratic;
+            report.rows = room.iter().filter(|&&room| room > 0.0).count();
+            solved.push((class, slot.alpha, facts));
+        }
+        let rows: Vec<usize> = (0..data.len()).collect();
+        let samples = Samples {
+            kernel,
+            rows: &rows,
+            codes: classes.codes(),
+            vectors: &data.x,
+            features: data.x.columns(),
+            classes: classes.names(),
+            feature_names: &data.feature_names,
+        };
+        let outputs: Vec<Output<'_>> = solved
+            .iter()
+            .map(|(class, alpha, facts)| {
+                let scale = if facts.lambda > 0.0 { 1.0 / facts.lambda } else { 1.0 };
+                Output { class: *class, alpha, scale, bias: facts.bias }
+            })
+            .collect();
+        let c = outputs.iter().map(|output| output.scale.ln()).sum::<f64>() / outputs.len().max(1) as f64;
+        Ok((samples.classifier(&outputs, self.settings(), c.exp(), report), report.stop))
+    }
+}

@@ -1,0 +1,330 @@
+//! The comparison of widths: a coarse front for each, judged on the same hold-outs, in rounds that leave fewer and fewer of them.
+//!
+//! A hold-out is the whole problem with no room for the rows held out, so that one kernel matrix per width serves all hold-outs, and what
+//! a point says about a row held out is its gradient. Points are machines at values of C where the front has them (an intercept, a
+//! positive semi-definite kernel), else shares of the largest sum, spaced by ratios: the interesting end of a front is the small one. One
+//! or two hold-outs are judged for every width, the others only for two or three that may still be the best.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::exact::costs::{CostTask, costs};
+use super::exact::signed::SignedKernel;
+use super::exact::slots::{MANY, Slot};
+use super::family::{OfClass, WidthFront, estimates, joint, width};
+use super::fronts::signs;
+use super::judge::{self, Judged};
+use super::parameters::ParetoSvc;
+use super::point::{FrontPoint, facts};
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::metrics::pareto::hypervolume;
+use crate::observe::{Context, StopReason};
+use crate::parallel;
+use crate::solver::{KernelSource, Solver, TableKernel};
+use crate::svm::content_key;
+
+/// Positions of a coarse front: shares of the largest sum, falling.
+const SHARES: [f64; 10] = [1.0, 0.78, 0.59, 0.43, 0.31, 0.21, 0.14, 0.085, 0.045, 0.018];
+/// The largest C that is of interest: on columns of comparable scale nothing is gained beyond.
+const MOST_C: f64 = 2000.0;
+/// Relative KKT gap of a coarse point: errors do not change below that.
+const TOLERANCE: f64 = 1e-3;
+/// KKT violation of a coarse machine in units of its margin. A grid search solves to a tenth of that; what a point says about rows held
+/// out is the same but for a row in hundreds, which means over neighbors and hold-outs do not notice.
+const COST_TOLERANCE: f64 = 1e-2;
+/// Rows up to which every width's matrix is kept while widths are compared: 8 MB each.
+const KEPT_UP_TO: usize = 1000;
+/// How many more hold-outs the widths of each round are judged by, and how many widths go on to the next round at most.
+const ROUNDS: &[(usize, usize)] = &[(1, 3), (1, 2), (usize::MAX >> 1, 1)];
+/// The same for tables of so many rows, where the fine front is the smaller part of the work: a width that was lucky once is not enough.
+const SEVERAL: usize = 500;
+const ROUNDS_OF_SEVERAL: &[(usize, usize)] = &[(2, 3), (usize::MAX >> 1, 1)];
+
+/// One width on some hold-outs.
+struct Surveyed {
+    /// Per hold-out its points, by rising sum.
+    fronts: Vec<Vec<FrontPoint>>,
+    iterations: u64,
+    stop: StopReason,
+}
+
+/// What is kept of a width from round to round.
+enum Kept<'a> {
+    /// The matrix with the labels' signs in it.
+    Matrix(Box<SignedKernel<'a>>),
+    /// A solver with its rows.
+    Solver(Box<Mutex<Solver<'a>>>),
+}
+
+/// A solver that is kept, or one for the moment.
+enum OwnOrKept<'k, 'a> {
+    Own(Box<Solver<'k>>),
+    Kept(MutexGuard<'k, Solver<'a>>),
+}
+
+/// What a survey found.
+pub(super) struct Survey {
+    pub family: Vec<WidthFront>,
+    /// The place of the width with the lowest estimate.
+    pub chosen: usize,
+    /// The smallest share of the largest sum that its coarse front reaches.
+    pub floor: f64,
+    /// The coarse fronts of that width on the hold-outs after the first; none where the survey did not see all rows or was cut short.
+    pub others: Option<Vec<Vec<FrontPoint>>>,
+    pub iterations: u64,
+    pub stop: StopReason,
+}
+
+impl ParetoSvc {
+    /// Judges all `kernels`, which differ in gamma only. Of large tables it sees a part: widths need no more to be told apart.
+    pub(super) fn survey_in(&self, data: &Dataset<'_>, kernels: &[Kernel], context: &Context<'_>) -> Result<Survey> {
+        let splits = |data: &Dataset<'_>| -> Result<Vec<(Vec<usize>, Vec<usize>)>> {
+            (0..self.holdout_repeats).map(|repeat| judge::hold_out(data, self.holdout, self.seed, repeat, context)).collect()
+        };
+        if data.len() <= MANY {
+            return self.survey(data, kernels, &splits(data)?, context);
+        }
+        let codes = data.expect_classes()?.codes();
+        let mut meter = context.meter("hold out");
+        let mut order: Vec<(u32, u64, usize)> =
+            (0..data.len()).map(|row| Ok((codes[row], content_key(&data.x, row, self.seed, &mut meter)?, row))).collect::<Result<_>>()?;
+        order.sort_unstable();
+        let mut rows: Vec<usize> = Vec::new();
+        for of_class in order.chunk_by(|a, b| a.0 == b.0) {
+            let share = (of_class.len() * MANY).div_ceil(data.len()).max(of_class.len().min(2));
+            rows.extend(of_class[..share].iter().map(|key| key.2));
+        }
+        rows.sort_unstable();
+        let part = data.select(&rows);
+        let survey = self.survey(&part, kernels, &splits(&part)?, context)?;
+        Ok(Survey { others: None, ..survey })
+    }
+
+    /// Judges all `kernels` on `splits` of the rows of `data`.
+    fn survey(&self, data: &Dataset<'_>, kernels: &[Kernel], splits: &[(Vec<usize>, Vec<usize>)], context: &Context<'_>) -> Result<Survey> {
+        // The matrices of small tables are kept from round to round: computing them would cost as much as the solutions.
+        let classes = data.expect_classes()?;
+        let by_cost = self.by_cost(&kernels[0]);
+        let kept = (by_cost || classes.names().len() == 2) && data.len() <= KEPT_UP_TO && context.memory.is_none();
+        let of_two = signs(classes.codes(), 1);
+        let (inner, cache) = (context.with_threads(1), self.cache_bytes(data.len()));
+        let tables: Vec<TableKernel<'_>> =
+            kernels.iter().filter(|_| kept).map(|kernel| TableKernel::new(kernel, &data.x, context)).collect();
+        let kept: Vec<Kept<'_>> = tables
+            .iter()
+            .map(|table| match by_cost {
+                true => Ok(Kept::Solver(Box::new(Mutex::new(Solver::new(table, Some(cache), &inner)?.shared())))),
+                false => Ok(Kept::Matrix(Box::new(SignedKernel::new(table, &of_two, cache, context)))),
+            })
+            .collect::<Result<_>>()?;
+        let mut found: Vec<Surveyed> = Vec::new();
+        let mut finalists: Vec<usize> = (0..kernels.len()).collect();
+        let weights = data.weights_or_ones();
+        let cut = |found: &[Surveyed]| found.iter().any(|own| own.stop.is_cut_short());
+        let mut judged = 0;
+        let rounds = if by_cost && data.len() >= SEVERAL { ROUNDS_OF_SEVERAL } else { ROUNDS };
+        for &(count, keep) in rounds {
+            let until = (judged + count).min(splits.len());
+            if until == judged || cut(&found) {
+                break;
+            }
+            let alive: Vec<(&Kernel, Option<&Kept<'_>>)> = finalists.iter().map(|&i| (&kernels[i], kept.get(i))).collect();
+            let more = self.judge_widths(data, &alive, &splits[judged..until], context)?;
+            if found.is_empty() {
+                found = more;
+            } else {
+                for (&place, more) in finalists.iter().zip(more) {
+                    let own = &mut found[place];
+                    own.iterations += more.iterations;
+                    own.stop = own.stop.worst(more.stop);
+                    if !more.stop.is_cut_short() {
+                        own.fronts.extend(more.fronts);
+                    }
+                }
+            }
+            judged = until;
+            let rows: f64 = splits[..judged].iter().flat_map(|(_, test)| test).map(|&row| weights[row]).sum();
+            let lowest: Vec<f64> = found.iter().map(|own| estimates(&own.fronts).1.iter().copied().fold(f64::INFINITY, f64::min)).collect();
+            finalists.sort_by(|&a, &b| lowest[a].total_cmp(&lowest[b]).then(a.cmp(&b)));
+            let best = lowest[finalists[0]];
+            let reach = best + 2.0 * (best * (1.0 - best) / rows.max(1.0)).sqrt();
+            finalists.retain(|&i| lowest[i] <= reach);
+            finalists.truncate(keep);
+        }
+        let largest = |point: &FrontPoint| point.quadratic;
+        let reference = found.iter().flat_map(|own| &own.fronts[0]).map(largest).fold(f64::NEG_INFINITY, f64::max);
+        let mut family = Vec::new();
+        for (kernel, own) in kernels.iter().zip(&found) {
+            let (front, estimates) = estimates(&own.fronts);
+            let points: Vec<[f64; 2]> = front.iter().map(|point| [point.sum_alpha, -point.quadratic]).collect();
+            family.push(WidthFront {
+                gamma: width(kernel),
+                hypervolume: hypervolume(&points, &[0.0, -reference])?,
+                holdouts: own.fronts.len(),
+                front,
+                estimates,
+            });
+        }
+        let chosen = finalists.iter().copied().min_by(|&a, &b| family[a].lowest().total_cmp(&family[b].lowest()).then(a.cmp(&b)));
+        let chosen = chosen.unwrap_or(0);
+        let ends = family[chosen].front.first().zip(family[chosen].front.last());
+        let floor = ends.map_or(0.0, |(first, last)| if last.sum_alpha > 0.0 { first.sum_alpha / last.sum_alpha } else { 0.0 });
+        Ok(Survey {
+            // The last steps between shares are long: where that front was not cut short the fine one goes to the end.
+            floor: if !self.by_cost(&kernels[0]) && floor <= 1.01 * SHARES[SHARES.len() - 1] { 0.0 } else { floor },
+            chosen,
+            others: (!cut(&found)).then(|| found[chosen].fronts[1..].to_vec()),
+            iterations: found.iter().map(|own| own.iterations).sum(),
+            stop: found.iter().fold(StopReason::Converged, |worst, own| worst.worst(own.stop)),
+            family,
+        })
+    }
+
+    fn judge_widths(
+        &self,
+        data: &Dataset<'_>,
+        kernels: &[(&Kernel, Option<&Kept<'_>>)],
+        splits: &[(Vec<usize>, Vec<usize>)],
+        context: &Context<'_>,
+    ) -> Result<Vec<Surveyed>> {
+        // Every width has its own matrix: where memory is limited they come one after the other.
+        let threads = if context.memory.is_some() { 1 } else { context.threads.min(kernels.len()) };
+        let inner = if threads > 1 { context.with_threads(1) } else { *context };
+        let coarse = Self { tolerance: self.tolerance.max(TOLERANCE), ..self.clone() };
+        parallel::map(threads, kernels.len(), |k| coarse.judge_width(data, kernels[k], splits, &inner)).into_iter().collect()
+    }
+
+    /// Whether coarse points are machines at values of C.
+    fn by_cost(&self, kernel: &Kernel) -> bool {
+        self.balanced() && kernel.is_positive_semidefinite() == Some(true)
+    }
+
+    /// Coarse fronts of one width on all `splits`.
+    fn judge_width(
+        &self,
+        data: &Dataset<'_>,
+        (kernel, kept): (&Kernel, Option<&Kept<'_>>),
+        splits: &[(Vec<usize>, Vec<usize>)],
+        context: &Context<'_>,
+    ) -> Result<Surveyed> {
+        let classes = data.expect_classes()?;
+        let (codes, count, n) = (classes.codes(), classes.names().len(), data.len());
+        let weights = data.weights_or_ones();
+        let table = TableKernel::new(kernel, &data.x, context);
+        let mut surveyed = Surveyed { fronts: Vec::new(), iterations: 0, stop: StopReason::Converged };
+        // Per split and machine: facts and decisions about the rows held out, by rising sum.
+        let mut judged: Vec<Vec<OfClass>> = vec![Vec::new(); splits.len()];
+        let (balanced, cache) = (self.balanced(), self.cache_bytes(n));
+        let mut solver = match kept {
+            Some(Kept::Solver(kept)) => Some(OwnOrKept::Kept(kept.lock().unwrap_or_else(PoisonError::into_inner))),
+            _ if self.by_cost(kernel) => Some(OwnOrKept::Own(Box::new(Solver::new(&table, Some(cache), context)?.shared()))),
+            _ => None,
+        };
+        let costs = costs(mean(&table.diagonal()?));
+        for class in if count == 2 { 1..2 } else { 0..count } {
+            let signs = signs(codes, class);
+            let own = SignedKernel::new(&table, &signs, cache, context);
+            let source: &dyn KernelSource = match kept {
+                Some(Kept::Matrix(kept)) => &**kept,
+                _ => &own,
+            };
+            for ((train, test), judged) in splits.iter().zip(&mut judged) {
+                let mut room = vec![0.0; n];
+                train.iter().for_each(|&row| room[row] = weights[row]);
+                let has = |side: f64| train.iter().any(|&row| signs[row] == side);
+                if !has(1.0) || !has(-1.0) {
+                    continue;
+                }
+                let task = self.task(source, &signs, &room, balanced, context);
+                let mut rise = Rise::new(test.iter().map(|&row| weights[row]).sum());
+                let mut go_on = |slot: &Slot| {
+                    let bias = facts(&slot.alpha, &slot.gradient, &signs, &room, balanced).bias;
+                    let wrong = |row: usize| (signs[row] * slot.gradient[row] + bias > 0.0) != (signs[row] > 0.0);
+                    rise.go_on(test.iter().filter(|&&row| wrong(row)).map(|&row| weights[row]).sum())
+                };
+                let slots = if let Some(solver) = &mut solver {
+                    let tolerance = self.tolerance.max(COST_TOLERANCE);
+                    let task = CostTask { signs: &signs, room: &room, tolerance, max_iterations: task.max_iterations };
+                    match solver {
+                        OwnOrKept::Own(solver) => task.sweep(solver, &costs, &mut go_on, context)?,
+                        OwnOrKept::Kept(solver) => task.sweep(solver, &costs, &mut go_on, context)?,
+                    }
+                } else {
+                    task.sweep_at(&SHARES, MOST_C, &mut go_on, Some(cache), context)?
+                };
+                surveyed.iterations += slots.iter().map(|slot| slot.iterations).sum::<u64>();
+                surveyed.stop = slots.iter().fold(surveyed.stop, |worst, slot| worst.worst(slot.stop));
+                let told = |Slot { alpha, gradient, .. }: &Slot| {
+                    let facts = facts(alpha, gradient, &signs, &room, balanced);
+                    let scale = if facts.lambda > 0.0 { 1.0 / facts.lambda } else { 1.0 };
+                    let said = test.iter().map(|&row| scale * (signs[row] * gradient[row] + facts.bias)).collect();
+                    (facts, said)
+                };
+                judged.push((class, slots.iter().map(told).collect()));
+                if surveyed.stop.is_cut_short() {
+                    break;
+                }
+            }
+        }
+        for ((_, test), machines) in splits.iter().zip(judged) {
+            let held: Vec<u32> = test.iter().map(|&row| codes[row]).collect();
+            let of_rows: Vec<f64> = test.iter().map(|&row| weights[row]).collect();
+            surveyed.fronts.push(joint(&machines, Judged { x: &data.x, codes: &held, weights: &of_rows }, count));
+        }
+        Ok(surveyed)
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Watches the held-out error along a sweep towards small sums (a large C), and says when it has risen for good.
+///
+/// Small sums are the dear ones, and beyond the valley of the error they decide nothing.
+struct Rise {
+    /// What the held-out rows weigh.
+    total: f64,
+    lowest: f64,
+    /// Points in a row whose error is clearly above the lowest.
+    above: usize,
+}
+
+impl Rise {
+    /// Standard errors above the lowest that count as clear.
+    const CLEAR: f64 = 2.0;
+    /// Points in a row after which it is for good.
+    const ENOUGH: usize = 2;
+
+    fn new(total: f64) -> Self {
+        Self { total, lowest: f64::INFINITY, above: 0 }
+    }
+
+    /// Whether to go on after a point that is wrong about rows of this weight.
+    fn go_on(&mut self, wrong: f64) -> bool {
+        let share = wrong / self.total.max(f64::MIN_POSITIVE);
+        self.lowest = self.lowest.min(share);
+        // One row at least: a lowest error of nothing has no spread of its own.
+        let spread = self.lowest.max(1.0 / self.total.max(1.0));
+        let clear = self.lowest + Self::CLEAR * (spread * (1.0 - spread).max(0.0) / self.total.max(1.0)).sqrt();
+        self.above = if share > clear { self.above + 1 } else { 0 };
+        self.above < Self::ENOUGH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rise;
+
+    #[test]
+    fn a_sweep_ends_where_the_error_has_risen_for_good() {
+        let seen = |wrong: &[f64]| {
+            let mut rise = Rise::new(100.0);
+            wrong.iter().take_while(|&&wrong| rise.go_on(wrong)).count()
+        };
+        assert_eq!(seen(&[40.0, 20.0, 10.0, 12.0, 14.0, 11.0]), 6, "within the noise");
+        assert_eq!(seen(&[40.0, 10.0, 20.0, 12.0, 20.0, 21.0, 22.0]), 5, "one point is no valley, two in a row are");
+        assert_eq!(seen(&[0.0, 0.0, 1.0, 2.0, 1.0]), 5, "no error at all is no reason to stop at the first");
+    }
+}
