@@ -62,6 +62,8 @@ MEANT = {
         "utils/tests/test_estimator_checks.py::test_xfail_count_with_no_fast_fail": CHECKS,
     },
 }
+#: Of these, tests that hang on the last digits of one row and pass on some processors.
+UNDECIDED = {"ensemble/tests/test_stacking.py::test_stacking_with_sample_weight[StackingClassifier]"}
 #: Share of the tests that must pass, and how many there must be at least.
 FLOORS = {"svm": (0.97, 286), "users": (0.99, 3000)}
 
@@ -158,7 +160,7 @@ def judge(suite, outcomes):
             skipped.append(name)
         elif outcome == "passed":
             passed.append(name)
-            if reason:
+            if reason and name not in UNDECIDED:
                 unexpected.append(name)
                 print(f"passes, take it off the list   {name}: {reason}")
         else:
