@@ -113,6 +113,7 @@ pub struct TableKernel<'a> {
     kernel: Kernel,
     x: &'a Matrix<'a>,
     context: Context<'a>,
+    diagonal: OnceLock<Vec<f64>>,
     single: Lazy<'a, f32>,
     double: Lazy<'a, f64>,
     rounded: bool,
@@ -122,8 +123,8 @@ pub struct TableKernel<'a> {
 impl<'a> TableKernel<'a> {
     /// `kernel` must be resolved ([`Kernel::resolve`]).
     pub fn new(kernel: &Kernel, x: &'a Matrix<'a>, context: &Context<'a>) -> Self {
-        let (single, double) = (OnceLock::new(), OnceLock::new());
-        Self { kernel: kernel.clone(), x, context: *context, single, double, rounded: false, copy: None }
+        let (diagonal, single, double) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { kernel: kernel.clone(), x, context: *context, diagonal, single, double, rounded: false, copy: None }
     }
 
     /// Several solvers share the table's copy on a card.
@@ -141,9 +142,18 @@ impl<'a> TableKernel<'a> {
         &self.kernel
     }
 
+    /// `k(x, x)` of every sample, computed once: hundreds of pairs of classes ask for their part of it.
+    fn whole_diagonal(&self) -> Result<&[f64]> {
+        if self.diagonal.get().is_none() {
+            // Two threads may both compute it; the first one's stays.
+            let _ = self.diagonal.set(kernel::diagonal(&self.kernel, self.x)?);
+        }
+        Ok(self.diagonal.get().expect("just set"))
+    }
+
     /// Some of the samples; tables are not copied, only packed anew.
     pub fn subset<'s>(&'s self, samples: &[usize]) -> Result<SubsetKernel<'s>> {
-        let diagonal = self.diagonal()?;
+        let diagonal = self.whole_diagonal()?;
         Ok(SubsetKernel {
             whole: self,
             samples: samples.to_vec(),
@@ -261,7 +271,7 @@ impl KernelSource for TableKernel<'_> {
     }
 
     fn diagonal(&self) -> Result<Vec<f64>> {
-        kernel::diagonal(&self.kernel, self.x)
+        self.whole_diagonal().map(<[f64]>::to_vec)
     }
 
     fn single(&self) -> Result<&dyn KernelRows<f32>> {
