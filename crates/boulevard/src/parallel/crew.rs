@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use super::load::AtWork;
 use super::pace::Pace;
 
 type Task = *const (dyn Fn(usize) + Sync);
@@ -65,6 +66,8 @@ pub struct Crew {
     helpers: Vec<Thread>,
     round: u64,
     pace: Pace,
+    /// Others of this process are told that somebody works.
+    _at_work: AtWork,
 }
 
 impl Crew {
@@ -94,7 +97,7 @@ impl Crew {
         while shared.begun.load(Ordering::Acquire) < helpers.len() && start.elapsed() < LONGEST_START {
             std::thread::sleep(Duration::from_micros(10));
         }
-        Self { shared, helpers, round: 0, pace: Pace::new() }
+        Self { shared, helpers, round: 0, pace: Pace::new(), _at_work: AtWork::begin() }
     }
 
     /// Threads in the crew.
