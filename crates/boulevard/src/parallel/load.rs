@@ -92,7 +92,11 @@ mod tests {
         use std::sync::atomic::AtomicBool;
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
             // It runs or waits for a core: either counts. Only before it has begun it may be missed.
             let seen = (0..200).any(|_| {
                 std::thread::sleep(Duration::from_millis(1));
