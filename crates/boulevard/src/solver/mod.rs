@@ -43,7 +43,7 @@ pub use blocks::CardCopy;
 pub use blocks::card_times;
 pub(crate) use blocks::shards::ShardedSolver;
 pub use blocks::shards::{Cluster, Fleet, Piece, RoundReport, Shard, VERSION as SHARD_VERSION};
-pub(crate) use blocks::{CardLanes, Job, PairTask, card_sums, solve_pairs};
+pub(crate) use blocks::{CardLanes, Job, PairTask, card_for_pairs, card_sums, solve_pairs};
 pub use doubled::DoubledKernel;
 pub use dual::{DualProblem, DualSolution, Equality, Options};
 pub use route::Route;

@@ -36,7 +36,7 @@ pub use card::CardCopy;
 #[cfg(feature = "card-times")]
 pub use card::card_times;
 pub(super) use card::{CARD_DRIFT, CardBlocks, Choice, FarRows, choose as choose_card};
-pub(crate) use card::{CardLanes, Job, PairTask, card_sums, solve_pairs};
+pub(crate) use card::{CardLanes, Job, PairTask, card_for_pairs, card_sums, solve_pairs};
 pub(super) use cpu::{CpuBlocks, exact_bytes};
 pub(super) use finish::Verdict;
 pub(super) use run::Plan;

@@ -8,11 +8,11 @@ use crate::check;
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::observe::{Context, Device};
+use crate::observe::Context;
 use crate::parallel;
 use crate::solver::{
-    DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Options, PairTask, SolveDual, Solver, TableKernel, fill_up,
-    solve_pairs,
+    DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Options, PairTask, SolveDual, Solver, TableKernel, card_for_pairs,
+    fill_up, solve_pairs,
 };
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pairs};
@@ -164,7 +164,7 @@ impl Svc {
         context: &Context<'_>,
     ) -> Result<Vec<Option<DualSolution>>> {
         let Penalty::C(c) = self.penalty else { return Ok(Vec::new()) };
-        if all.len() < 2 || context.device == Device::Cpu {
+        if all.len() < 2 || card_for_pairs(source.len(), context).is_none() {
             return Ok(Vec::new());
         }
         let of_class: Vec<&[usize]> = (0..count).map(|class| members.samples(class)).collect();

@@ -29,7 +29,7 @@ pub(crate) use engine::{CardBlocks, ROUNDING as CARD_DRIFT};
 pub(crate) use far::FarRows;
 pub use lanes::CardCopy;
 pub(crate) use lanes::CardLanes;
-pub(crate) use pairs::{PairTask, solve_pairs};
+pub(crate) use pairs::{PairTask, card_for_pairs, solve_pairs};
 pub(crate) use predict::{Job, card_sums};
 #[cfg(feature = "card-times")]
 pub use times::card_times;

@@ -42,6 +42,16 @@ pub(crate) struct PairTask<'a> {
     pub problem: DualProblem<'a>,
 }
 
+/// The card that pairs of `rows` samples in all are for, by its number; none where the processor does better. Asked before problems are put
+/// together, which takes longer than many a pair.
+pub(crate) fn card_for_pairs(rows: usize, context: &Context<'_>) -> Option<usize> {
+    match context.device {
+        Device::Cuda(number) if rows >= ASKED => Some(number),
+        Device::Auto if rows >= UNASKED => Some(0),
+        _ => None,
+    }
+}
+
 /// Solves every pair; none for pairs that another way must solve, and none at all where the card is not for them.
 pub(crate) fn solve_pairs(
     source: &dyn KernelSource,
@@ -50,12 +60,7 @@ pub(crate) fn solve_pairs(
     options: &Options,
     context: &Context<'_>,
 ) -> Result<Option<Vec<Option<DualSolution>>>> {
-    let n = source.len();
-    let number = match context.device {
-        Device::Cuda(number) if n >= ASKED => number,
-        Device::Auto if n >= UNASKED => 0,
-        _ => return Ok(None),
-    };
+    let Some(number) = card_for_pairs(source.len(), context) else { return Ok(None) };
     let largest = tasks.iter().map(|task| task.problem.len()).max().unwrap_or(0);
     let simple = |task: &PairTask<'_>| task.problem.kink == 0.0 && task.problem.start.is_none();
     if tasks.len() < 2 || largest > MOST || !tasks.iter().all(simple) || options.max_iterations.is_some() {
