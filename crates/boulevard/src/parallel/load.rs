@@ -47,8 +47,8 @@ pub(crate) fn free_cores(looks: usize) -> usize {
         // "0.20 0.18 0.12 1/80 11206": the fourth word begins with the number of tasks that run or want to, the caller among them.
         let running = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split([' ', '/']).nth(3)?.parse::<usize>().ok());
         let Some(mut running) = running else { return usize::MAX };
-        // Where nobody else of this process works with us, its threads that run are on their way to sleep: linear algebra's keep turning for a
-        // tenth of a second after a product, and a table that was just made would cost the whole fit a core.
+        // Where nobody else of this process works with us, its threads that run are on their way to sleep: linear algebra's may keep turning for a
+        // while after a product, and a table that was just made would cost the whole fit a core.
         if running > 1 && AT_WORK.load(Ordering::Relaxed) == 0 {
             running -= own_running().saturating_sub(1).min(running - 1);
         }

@@ -24,7 +24,7 @@ const MANY: f64 = 100.0;
 /// Share of the samples whose rows pair steps ask for again and again, and the share where bounds are small.
 const SHARE: f64 = 0.5;
 const GENTLE_SHARE: f64 = 0.2;
-/// Bounds times the kernel's diagonal up to this are small: in between stands C = 1 for kernels of size 1.
+/// Bounds times the kernel's diagonal up to this are small: C = 1 is, for kernels of size 1, and C = 10 is not.
 const GENTLE: f64 = 3.0;
 /// Samples are far apart if kernel values of different ones, beside the diagonal, are below this in the mean.
 const APART: f64 = 0.01;
