@@ -35,6 +35,12 @@ struct float4 {
 struct uint4 {
     unsigned x, y, z, w;
 };
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) double2 {
+    double x, y;
+};
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 
 namespace emulate {

@@ -181,6 +181,27 @@ static void stored(u32 n, u32 d, u32 m, u32 outputs, bool group, Formula f) {
             for (u32 c = 0; c < m; c++) wanted += weights[o * m + c] * (double)out[r * stride + c];
             check(fabs(sums[o * n + r] - wanted) < 1e-10 * (1 + m), "sums of stored values", sums[o * n + r], wanted);
         }
+    if (!group) return;
+    // The same without storing them, from packed columns, in parts.
+    u32 tiles = blocks(m, GROUP_TILE), padded = tiles * GROUP_TILE, splits = std::min(2u, tiles);
+    Aligned<Half> high((size_t)padded * width, 0), low((size_t)padded * width, 0);
+    Aligned<float> norms(padded, 0), single((size_t)outputs * padded, 0);
+    memcpy(high.at, table.high, (size_t)m * width * 2), memcpy(low.at, table.low, (size_t)m * width * 2);
+    memcpy(norms.at, table.norms32, (size_t)m * 4);
+    for (u32 o = 0; o < outputs; o++)
+        for (u32 c = 0; c < m; c++) single[(size_t)o * padded + c] = (float)weights[o * m + c];
+    Aligned<double> several((size_t)splits * outputs * n, NAN);
+    auto sum = f.kind == EXPONENTIAL ? weigh_several_exponential : weigh_several;
+    launch(blocks(n, GROUP_TILE), splits, GROUP_THREADS, bytes + outputs * GROUP_TILE * 8, [&] {
+        sum(table.high, table.low, table.norms32, n, high, low, norms, single, tiles, width, scaled, several, outputs);
+    });
+    launch(blocks(outputs * n, 64), 1, 64, 0, [&] { add_parts(several, splits, (u64)outputs * n); });
+    for (u32 o = 0; o < outputs; o++)
+        for (u32 r = 0; r < n; r++) {
+            double found = several[(size_t)o * n + r], size = 1e-3;
+            for (u32 c = 0; c < m; c++) size += fabs(weights[o * m + c] * (double)out[r * stride + c]);
+            check(fabs(found - sums[o * n + r]) < 1e-6 * size, "several sums at once", found, sums[o * n + r]);
+        }
 }
 
 // Double precision on tensor cores: sums, and a matrix.
@@ -231,23 +252,35 @@ static void exact(u32 n, u32 d, u32 m, u32 splits, Formula f) {
         }
 }
 
-// The factor of a matrix, rows below it included, as the library makes it: of all rows, or only of those from `first` on.
-static void factor_rows(double *matrix, u32 stride, u32 first, u32 last, u32 panel, double *inverses, u32 *failed, u32 from = 0, u32 to = 0) {
-    for (u32 start = from; start < (to ? to : stride); start += panel) {
-        u32 end = std::min(start + panel, to ? to : stride);
-        for (u32 at = start; at < end; at += 64) {
-            u32 top = first ? first : at;
-            if (at > start)
-                launch(8, blocks(blocks(last - top, 64), 8), 128, 3 * sizeof(ValueTile::Stage),
-                       [&] { subtract_64(matrix, stride, last, top, at, start, at - start); });
-            if (!first) launch(1, 1, FACTOR_THREADS, 2 * FACTOR * FACTOR_STRIDE * 8, [&] { factor_block(matrix, stride, at, 1e-13, inverses, failed); });
-            top = first ? first : at + 64;
-            if (last > top) launch(blocks(last - top, 64), 1, 128, 3 * sizeof(ValueTile::Stage), [&] { solve_block(matrix, stride, at, top, inverses); });
-        }
-        u32 top = first ? first : end;
-        if (end < stride)
-            launch(8 * ((stride - end) / 128), blocks(blocks(last - top, 128), 8), 256, 3 * sizeof(ExactTile<8, 4, 2, 4, 4>::Stage),
+typedef ExactTile<8, 4, 2, 4, 1> LargeTile;
+
+// The factor of a matrix, rows below it included, as the library makes it: of all rows, or only of those from `first` on, where nothing happens
+// to the first ones before the places `begins`.
+static void factor_rows(double *matrix, u32 stride, u32 first, u32 last, u32 panel, double *inverses, u32 *failed, u32 from = 0, u32 to = 0,
+                        std::vector<u32> begins = {}) {
+    auto top_of = [&](u32 end) { return first ? first + (u32)std::count_if(begins.begin(), begins.end(), [&](u32 place) { return place >= end; }) : end; };
+    auto subtract_right = [&](u32 start, u32 end, u32 right) {
+        u32 top = top_of(end);
+        if (end < right && last > top)
+            launch(8 * ((right - end) / 128), blocks(blocks(last - top, 128), 8), 256, 3 * sizeof(LargeTile::Stage),
                    [&] { subtract_128(matrix, stride, last, top, end, start, end - start); });
+    };
+    for (u32 outer = from; outer < (to ? to : stride); outer += 2 * panel) {
+        u32 outer_end = std::min(outer + 2 * panel, to ? to : stride);
+        for (u32 start = outer; start < outer_end; start += panel) {
+            u32 end = std::min(start + panel, outer_end);
+            for (u32 at = start; at < end; at += 64) {
+                u32 top = first ? top_of(end) : at;
+                if (at > start && last > top)
+                    launch(8, blocks(blocks(last - top, 64), 8), 128, 3 * sizeof(ValueTile::Stage),
+                           [&] { subtract_64(matrix, stride, last, top, at, start, at - start); });
+                if (!first) launch(1, 1, FACTOR_THREADS, 2 * FACTOR * FACTOR_STRIDE * 8, [&] { factor_block(matrix, stride, at, 1e-13, inverses, failed); });
+                top = first ? top_of(end) : at + 64;
+                if (last > top) launch(blocks(last - top, 64), 1, 128, 3 * sizeof(ValueTile::Stage), [&] { solve_block(matrix, stride, at, top, inverses); });
+            }
+            subtract_right(start, end, outer_end);
+        }
+        subtract_right(outer, outer_end, stride);
     }
 }
 static void back_rows(double *matrix, u32 stride, double *inverses, u32 sides, double *y, double *x) {
@@ -295,16 +328,20 @@ static void factor(u32 size, u32 sides, u32 panel, double ridge, bool bad, u32 h
     std::vector<u32> all;
     for (u32 i = 1; i < size; i += held) all.push_back(i);
     Aligned<u32> numbers(all.size());
+    // The last of a go come first: their rows begin last.
+    std::reverse(all.begin() + all.size() / 2, all.end());
+    std::reverse(all.begin(), all.begin() + all.size() / 2);
     for (size_t k = 0; k < all.size(); k++) numbers[k] = all[k];
     u32 before = 0;
     for (u32 count : {(u32)all.size() / 2, (u32)all.size()}) {
         launch(blocks((u64)(count - before) * stride, 256), 1, 256, 0, [&] { unit_rows(matrix, stride, stride + before, numbers + before, count - before); });
         for (u32 side = 0; side < sides; side++)
             for (u32 c = 0; c < stride; c++) matrix[(size_t)(stride + count + side) * stride + c] = c < size ? right[(size_t)side * size + c] : 0.0;
-        factor_rows(matrix, stride, stride + before, stride + count + sides, panel, inverses, failed);
+        factor_rows(matrix, stride, stride + before, stride + count + sides, panel, inverses, failed, 0, 0,
+                    std::vector<u32>(all.begin() + before, all.begin() + count));
         u32 small = blocks(count + sides, 128) * 128;
         Aligned<double> gram((size_t)small * small, NAN), small_inverses((size_t)small * 64, NAN), rhs((size_t)sides * small), multipliers((size_t)sides * small);
-        launch(small / 64, small / 64, 128, 3 * sizeof(ValueTile::Stage), [&] { gram_rows(matrix, stride, stride, count, sides, 1e30, gram, small); });
+        launch(small / 128, small / 128, 256, 3 * sizeof(LargeTile::Stage), [&] { gram_rows(matrix, stride, stride, count, sides, 0, 1e30, gram, small); });
         factor_rows(gram, small, 0, small, panel, small_inverses, failed);
         launch(blocks(small, 256), 1, 256, 0, [&] { take_sides(gram, small, count, sides, rhs); });
         back_rows(gram, small, small_inverses, sides, rhs, multipliers);
@@ -346,7 +383,11 @@ static void bordered(u32 size, u32 joined, u32 held, u32 sides, u32 panel) {
     Aligned<double> kernel((size_t)kernel_stride * kernel_stride), side_values((size_t)sides * kernel_stride), rhs((size_t)sides * small), solved((size_t)sides * small);
     Aligned<double> multipliers((size_t)sides * added, 0.0);
     Aligned<u32> order(end);
-    launch(gram_stride / 64, gram_stride / 64, 128, 3 * sizeof(ValueTile::Stage), [&] { gram_rows(matrix, stride, stride, added, sides, 1e30, gram, gram_stride); });
+    // In two goes, as more and more are added.
+    u32 tiles = gram_stride / 128;
+    for (u32 tile : {0u, tiles - 1})
+        launch(tiles, tile ? 1 : std::max(1u, tiles - 1), 256, 3 * sizeof(LargeTile::Stage),
+               [&] { gram_rows(matrix, stride, stride, added, sides, tile, 1e30, gram, gram_stride); });
     // In another order than they were added in.
     for (u32 k = 0; k < joined; k++) order[k] = joined - 1 - k;
     for (u32 k = 0; k < held; k++) order[first_held + k] = joined + k;

@@ -63,14 +63,12 @@ __device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)
                  : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
                  : "d"(a_upper[0]), "d"(a_lower[0]), "d"(a_upper[1]), "d"(a_lower[1]), "d"(b[0]), "d"(b[1]));
 }
-// The same for 16 features, in one instruction.
-__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[4], const double (&a_lower)[4],
-                                             const double (&b)[4]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, {%12,%13,%14,%15}, "
-                 "{%0,%1,%2,%3};"
+// The same for 4 features.
+__device__ __forceinline__ void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[1], const double (&a_lower)[1],
+                                             const double (&b)[1]) {
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
                  : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
-                 : "d"(a_upper[0]), "d"(a_lower[0]), "d"(a_upper[1]), "d"(a_lower[1]), "d"(a_upper[2]), "d"(a_lower[2]), "d"(a_upper[3]),
-                   "d"(a_lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+                 : "d"(a_upper[0]), "d"(a_lower[0]), "d"(b[0]));
 }
 #endif
 

@@ -101,3 +101,12 @@ TILE_KERNEL(weigh_single_absolute, float, ABSOLUTE, false)
 TILE_KERNEL(store_single_product, float, PRODUCT, true)
 TILE_KERNEL(store_single_squared, float, SQUARED, true)
 TILE_KERNEL(store_single_absolute, float, ABSOLUTE, true)
+
+// Parts of sums together, in their order: sums[0][i] += sums[1][i] + ...
+extern "C" __global__ void add_parts(double *sums, u32 splits, u64 count) {
+    u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    double sum = sums[at];
+    for (u32 split = 1; split < splits; split++) sum += sums[split * count + at];
+    sums[at] = sum;
+}

@@ -34,24 +34,35 @@ struct ExactTile {
     static __device__ __forceinline__ u32 row_of_lane() { return ((threadIdx.x >> 5) / WC) * 8 * MT + ((threadIdx.x & 31) >> 2); }
     static __device__ __forceinline__ u32 column_of_lane() { return ((threadIdx.x >> 5) % WC) * 8 * NT + (threadIdx.x & 3) * 2; }
 
-    template <int LINES>
-    static __device__ __forceinline__ void load(double *to, const double *from, u64 stride, u32 k, u32 features) {
-        u32 parts = features / 2;
-        for (u32 e = threadIdx.x; e < LINES * (EXACT_CHUNK / 2); e += THREADS) {
-            u32 line = e / (EXACT_CHUNK / 2), part = e % (EXACT_CHUNK / 2);
-            if (part < parts) copy16(to + line * EXACT_STRIDE + part * 2, from + line * stride + k + part * 2);
-        }
-    }
+    // Both sides on their way through shared memory: every thread copies the same 16 bytes of some lines, a piece after the other.
+    struct Loader {
+        enum { PARTS = EXACT_CHUNK / 2, LINES = THREADS / PARTS };
+        const double *left, *right;
+        u64 left_step, right_step;
+        u32 features, part, place;
 
-    static __device__ __forceinline__ void load_piece(Stage &stage, const double *left, u64 left_stride, const double *right,
-                                                      u64 right_stride, u32 k, u32 width) {
-        if (k < width) {
-            u32 features = width - k < EXACT_CHUNK ? width - k : EXACT_CHUNK;
-            load<ROWS>(stage.left, left, left_stride, k, features);
-            load<COLUMNS>(stage.right, right, right_stride, k, features);
+        __device__ __forceinline__ Loader(const double *left, u64 left_stride, const double *right, u64 right_stride, u32 width)
+            : left_step(LINES * left_stride), right_step(LINES * right_stride), features(width), part(threadIdx.x % PARTS * 2) {
+            u32 line = threadIdx.x / PARTS;
+            this->left = left + line * left_stride + part;
+            this->right = right + line * right_stride + part;
+            place = line * EXACT_STRIDE + part;
         }
-        copies_begun();
-    }
+
+        // Begins the next piece; after the last one nothing, but the count of begun copies goes on.
+        __device__ __forceinline__ void next(Stage &stage) {
+            if (part < features) {
+#pragma unroll
+                for (int j = 0; j < ROWS / LINES; j++) copy16(stage.left + place + j * LINES * EXACT_STRIDE, left + j * left_step);
+#pragma unroll
+                for (int j = 0; j < COLUMNS / LINES; j++) copy16(stage.right + place + j * LINES * EXACT_STRIDE, right + j * right_step);
+            }
+            features = features > EXACT_CHUNK ? features - EXACT_CHUNK : 0;
+            left += EXACT_CHUNK;
+            right += EXACT_CHUNK;
+            copies_begun();
+        }
+    };
 
     // acc += left right' over `width` features, a multiple of 4 QUADS. All threads call it; shared memory is free afterwards.
     static __device__ __forceinline__ void multiply(double (&acc)[MT][NT][2], const double *left, u64 left_stride, const double *right,
@@ -61,12 +72,13 @@ struct ExactTile {
         u32 right_place = ((warp % WC) * 8 * NT + (lane >> 2)) * EXACT_STRIDE + (lane & 3);
         // Two pieces are on their way while a third is used, with one barrier each.
         __syncthreads();
-        for (u32 piece = 0; piece < 2; piece++) load_piece(stages[piece], left, left_stride, right, right_stride, piece * EXACT_CHUNK, width);
+        Loader loader(left, left_stride, right, right_stride, width);
+        for (u32 piece = 0; piece < 2; piece++) loader.next(stages[piece]);
         u32 buffer = 0;
         for (u32 k = 0; k < width; k += EXACT_CHUNK, buffer = buffer == 2 ? 0 : buffer + 1) {
             copies_arrived<1>();
             __syncthreads();
-            load_piece(stages[buffer == 0 ? 2 : buffer - 1], left, left_stride, right, right_stride, k + 2 * EXACT_CHUNK, width);
+            loader.next(stages[buffer == 0 ? 2 : buffer - 1]);
             const double *from_left = stages[buffer].left + left_place, *from_right = stages[buffer].right + right_place;
             u32 features = width - k < EXACT_CHUNK ? width - k : EXACT_CHUNK;
             for (u32 at = 0; at < features; at += 4 * QUADS) {
@@ -83,6 +95,56 @@ struct ExactTile {
 #pragma unroll
                     for (int j = 0; j < NT; j++) multiply_add(acc[i][j], acc[i + 1][j], a[i], a[i + 1], b[j]);
             }
+        }
+        copies_arrived<0>();
+        __syncthreads();
+    }
+
+    // What a lane needs of 4 QUADS features from `at` on.
+    static __device__ __forceinline__ void read(double (&a)[MT][QUADS], double (&b)[NT][QUADS], const Stage &stage, u32 left, u32 right,
+                                                u32 at) {
+#pragma unroll
+        for (int q = 0; q < QUADS; q++) {
+#pragma unroll
+            for (int i = 0; i < MT; i++) a[i][q] = stage.left[left + i * 8 * EXACT_STRIDE + at + q * 4];
+#pragma unroll
+            for (int j = 0; j < NT; j++) b[j][q] = stage.right[right + j * 8 * EXACT_STRIDE + at + q * 4];
+        }
+    }
+
+    // The same for a multiple of EXACT_CHUNK features: numbers are read from shared memory while those before them are multiplied.
+    static __device__ __forceinline__ void multiply_whole(double (&acc)[MT][NT][2], const double *left, u64 left_stride, const double *right,
+                                                          u64 right_stride, u32 width, Stage *stages) {
+        enum { STEPS = EXACT_CHUNK / (4 * QUADS) };
+        u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        u32 left_place = ((warp / WC) * 8 * MT + (lane >> 2)) * EXACT_STRIDE + (lane & 3);
+        u32 right_place = ((warp % WC) * 8 * NT + (lane >> 2)) * EXACT_STRIDE + (lane & 3);
+        double a[2][MT][QUADS], b[2][NT][QUADS];
+        __syncthreads();
+        Loader loader(left, left_stride, right, right_stride, width);
+        for (u32 piece = 0; piece < 2; piece++) loader.next(stages[piece]);
+        copies_arrived<1>();
+        __syncthreads();
+        read(a[0], b[0], stages[0], left_place, right_place, 0);
+        u32 buffer = 0;
+        for (u32 k = 0; k < width; k += EXACT_CHUNK) {
+            u32 next = buffer == 2 ? 0 : buffer + 1;
+#pragma unroll
+            for (int step = 0; step < STEPS; step++) {
+                if (step == STEPS - 1) {
+                    // The next piece is there, and nobody reads the last one any more.
+                    copies_arrived<1>();
+                    __syncthreads();
+                }
+                read(a[(step + 1) & 1], b[(step + 1) & 1], stages[step == STEPS - 1 ? next : buffer], left_place, right_place,
+                     step == STEPS - 1 ? 0 : (step + 1) * 4 * QUADS);
+                if (step == 0) loader.next(stages[buffer == 0 ? 2 : buffer - 1]);
+#pragma unroll
+                for (int i = 0; i < MT; i += 2)
+#pragma unroll
+                    for (int j = 0; j < NT; j++) multiply_add(acc[i][j], acc[i + 1][j], a[step & 1][i], a[step & 1][i + 1], b[step & 1][j]);
+            }
+            buffer = next;
         }
         copies_arrived<0>();
         __syncthreads();

@@ -1,11 +1,11 @@
 // Cholesky's factor of a matrix in double precision, and solutions with it. Rows lie next to each other; only the lower triangle counts.
 //
-// Columns are taken by panels of 512, and those by blocks of 64:
+// Columns are taken by panels of 512, and those by blocks of 64; what is right of two panels waits until both are done:
 //
 //     subtract_64        the block gets what the panel's earlier columns owe it
 //     factor_block       its diagonal part is factored, and the factor inverted, by one block of the card
 //     solve_block        the rows below are multiplied with the inverse
-//     subtract_128       everything right of the panel gets what the panel owes it: nearly all of the work
+//     subtract_128       columns right of a panel get what the panel owes them: nearly all of the work
 //
 // Right sides are rows below the matrix: what is done to them on the way is the solution of L y = r. The second half, L' x = y, is
 // back_block, from the last block to the first.
@@ -24,34 +24,45 @@ enum { FACTOR = 64, FACTOR_STRIDE = 65, FACTOR_THREADS = 256 };
 
 // matrix[row][column] -= sum of matrix[row][k] matrix[column][k] over `width` columns from `from` on, by tiles from (first, first_column)
 // on that reach the lower triangle. Tiles are taken eight rows at a time: their data is still in the cache.
-template <int MT, int NT, int WR, int WC, int QUADS>
+template <int MT, int NT, int WR, int WC>
 __device__ void subtract(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width, u8 *memory) {
-    typedef ExactTile<MT, NT, WR, WC, QUADS> Tile;
+    typedef ExactTile<MT, NT, WR, WC, 1> Tile;
     u32 row = first + (blockIdx.y * 8 + blockIdx.x % 8) * Tile::ROWS, column = first_column + (blockIdx.x / 8) * Tile::COLUMNS;
     if (row >= size || column >= row + Tile::ROWS) return;
     double acc[MT][NT][2];
     clear(acc);
-    Tile::multiply(acc, matrix + (u64)row * stride + from, stride, matrix + (u64)column * stride + from, stride, width,
-                   (typename Tile::Stage *)memory);
+    Tile::multiply_whole(acc, matrix + (u64)row * stride + from, stride, matrix + (u64)column * stride + from, stride, width,
+                         (typename Tile::Stage *)memory);
     double *out = matrix + (u64)(row + Tile::row_of_lane()) * stride + column + Tile::column_of_lane();
+    // A line is on its way while the one before it is written.
+    double2 there[2][NT];
 #pragma unroll
-    for (int i = 0; i < MT; i++)
+    for (int j = 0; j < NT; j++) there[0][j] = *(const double2 *)(out + j * 8);
+#pragma unroll
+    for (int i = 0; i < MT; i++) {
+        double *line = out + (u64)i * 8 * stride;
+        if (i + 1 < MT) {
+#pragma unroll
+            for (int j = 0; j < NT; j++) there[(i + 1) & 1][j] = *(const double2 *)(line + (u64)8 * stride + j * 8);
+        }
 #pragma unroll
         for (int j = 0; j < NT; j++) {
-            double *at = out + (u64)i * 8 * stride + j * 8;
-            at[0] -= acc[i][j][0];
-            at[1] -= acc[i][j][1];
+            double2 value = there[i & 1][j];
+            value.x -= acc[i][j][0];
+            value.y -= acc[i][j][1];
+            *(double2 *)(line + j * 8) = value;
         }
+    }
 }
 extern "C" __global__ void __launch_bounds__(128, 3)
     subtract_64(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width) {
     SHARED_BYTES(memory);
-    subtract<4, 4, 2, 2, 2>(matrix, stride, size, first, first_column, from, width, memory);
+    subtract<4, 4, 2, 2>(matrix, stride, size, first, first_column, from, width, memory);
 }
 extern "C" __global__ void __launch_bounds__(256, 1)
     subtract_128(double *matrix, u32 stride, u32 size, u32 first, u32 first_column, u32 from, u32 width) {
     SHARED_BYTES(memory);
-    subtract<8, 4, 2, 4, 4>(matrix, stride, size, first, first_column, from, width, memory);
+    subtract<8, 4, 2, 4>(matrix, stride, size, first, first_column, from, width, memory);
 }
 
 // The factor of the 64 x 64 block at `at`, in its place, and its inverse in inverses[at / 64]. Everybody waits for this one, so it goes by
@@ -183,18 +194,20 @@ extern "C" __global__ void unit_rows(double *matrix, u32 stride, u32 first, cons
     if (row < count) matrix[first * (u64)stride + at] = at % stride == numbers[row] ? 1.0 : 0.0;
 }
 
-// out[i][j] = products of the rows from `first` on, lower triangle: `size` of them, and right sides below. Past these as in store_exact.
-extern "C" __global__ void __launch_bounds__(128, 3)
-    gram_rows(const double *matrix, u32 stride, u32 first, u32 size, u32 sides, double outside, double *out, u32 out_stride) {
+// out[i][j] = products of the rows from `first` on, lower triangle: `size` of them, and right sides below, from tile `tile` on. Past these as
+// in store_exact.
+extern "C" __global__ void __launch_bounds__(256, 1)
+    gram_rows(const double *matrix, u32 stride, u32 first, u32 size, u32 sides, u32 tile, double outside, double *out, u32 out_stride) {
     SHARED_BYTES(memory);
-    enum { MT = 4, NT = 4 };
-    if (blockIdx.x > blockIdx.y) return;
-    u32 first_row = blockIdx.y * ValueTile::ROWS, first_column = blockIdx.x * ValueTile::COLUMNS;
+    enum { MT = 8, NT = 4 };
+    typedef ExactTile<MT, NT, 2, 4, 1> Tile;
+    if (blockIdx.x > tile + blockIdx.y) return;
+    u32 first_row = (tile + blockIdx.y) * Tile::ROWS, first_column = blockIdx.x * Tile::COLUMNS;
     double acc[MT][NT][2];
     clear(acc);
-    ValueTile::multiply(acc, matrix + (u64)(first + first_row) * stride, stride, matrix + (u64)(first + first_column) * stride, stride,
-                        stride, (ValueTile::Stage *)memory);
-    u32 row = first_row + ValueTile::row_of_lane(), column = first_column + ValueTile::column_of_lane();
+    Tile::multiply_whole(acc, matrix + (u64)(first + first_row) * stride, stride, matrix + (u64)(first + first_column) * stride, stride,
+                         stride, (Tile::Stage *)memory);
+    u32 row = first_row + Tile::row_of_lane(), column = first_column + Tile::column_of_lane();
 #pragma unroll
     for (int i = 0; i < MT; i++)
 #pragma unroll

@@ -55,10 +55,18 @@ mod tests {
         // What takes a kernel's place is called like it.
         let hopper = signatures(crate::HOPPER_TEXT);
         assert!(hopper.contains_key("subtract_128") && hopper.iter().all(|(name, sizes)| tensor.get(name) == Some(sizes)));
-        assert!(crate::HOPPER_TEXT.contains("m16n8k16") && crate::HOPPER_TEXT.contains(".target sm_90"));
+        for form in ["m16n8k4.row.col.f64", "m16n8k8.row.col.f64", ".target sm_90"] {
+            assert!(crate::HOPPER_TEXT.contains(form), "{form}");
+        }
         // What Hopper alone has is called after what other cards do instead, and takes the same.
-        let group = signatures(crate::GROUP_TEXT);
+        let (group, several): (Vec<_>, Vec<_>) = signatures(crate::GROUP_TEXT).into_iter().partition(|(name, _)| name.contains("group"));
         assert!(group.len() == 4 && group.iter().all(|(name, sizes)| tensor.get(&*name.replace("group", "wide")) == Some(sizes)));
+        // Several sums at once take what one takes, and how many there are; other cards compute them one by one.
+        assert_eq!(several.len(), 2);
+        for (name, sizes) in several {
+            let one = &tensor[&*name.replace("several", "wide")];
+            assert_eq!(sizes, [one.as_slice(), &[4]].concat(), "{name}");
+        }
         assert!(crate::GROUP_TEXT.contains("m64n128k16") && crate::GROUP_TEXT.contains(".target sm_90a"));
     }
 }

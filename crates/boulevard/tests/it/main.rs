@@ -12,6 +12,7 @@ mod defects_files;
 mod defects_numbers;
 mod defects_property;
 mod defects_wide_files;
+mod device;
 mod hostile_files;
 mod libsvm_interop;
 mod multi_sample;

@@ -2,12 +2,13 @@
 //! a small system is factored. `kernels/90_factor.cu` has the formulas.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use boulevard_cuda::CudaError;
+use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::engine::CardBlocks;
-use super::exact::{EXACT_SHARED, EXACT_THREADS, EXACT_TILE};
-use super::factor::TILE;
+use super::exact::EXACT_TILE;
+use super::factor::{TILE, TILE_SHARED};
 use super::newton::{Factors, OUTSIDE, solutions};
 use super::times::timed;
 use crate::observe::Progress;
@@ -28,6 +29,35 @@ impl Places {
 
     fn get(&self, id: u32) -> Option<usize> {
         self.0.get(id as usize).filter(|&&place| place != Self::NONE).map(|&place| place as usize)
+    }
+}
+
+/// Products of the rows below a factor with each other, in memory that grows as needed.
+pub(super) struct Gram {
+    products: Buffer<f64>,
+    stride: usize,
+    /// Rows whose products are there.
+    pub known: usize,
+}
+
+impl Gram {
+    /// Memory grows by so many rows at a time.
+    const MORE: usize = 4096;
+
+    pub(super) fn new(card: &Arc<Card>) -> Result<Self, CudaError> {
+        Ok(Self { products: card.allocate(0)?, stride: 0, known: 0 })
+    }
+
+    /// Room for the products of so many rows; answers how far lines are apart.
+    fn reserve(&mut self, card: &Arc<Card>, rows: usize) -> Result<usize, CudaError> {
+        if self.stride < rows.next_multiple_of(TILE) {
+            // The old memory goes before the new comes.
+            *self = Self::new(card)?;
+            let stride = rows.next_multiple_of(Self::MORE);
+            self.products = card.allocate(stride * stride)?;
+            self.stride = stride;
+        }
+        Ok(self.stride)
     }
 }
 
@@ -88,7 +118,8 @@ fn change(base: &[u32], places: &Places, rows: &[Beside], ids: &[u32], most: usi
         return None;
     }
     let there: HashSet<Beside> = rows.iter().copied().collect();
-    let wanted = || held.iter().map(|&place| Beside::Held(place)).chain(joined.iter().map(|&k| Beside::Joined(ids[k])));
+    // Held ones from the last place on: the later a place, the later its row begins.
+    let wanted = || held.iter().rev().map(|&place| Beside::Held(place)).chain(joined.iter().map(|&k| Beside::Joined(ids[k])));
     let new: Vec<Beside> = wanted().filter(|row| !there.contains(row)).collect();
     let count = rows.len() + new.len();
     if count <= most {
@@ -106,6 +137,7 @@ impl CardBlocks<'_> {
         let Self { card, table, factors, .. } = self;
         if !change.with_old {
             factors.rows.clear();
+            factors.gram.known = 0;
         }
         let Factors { main, ids: base, on_card, places, rows, .. } = factors;
         let (stride, before, count) = (main.stride, rows.len(), change.rows);
@@ -126,7 +158,7 @@ impl CardBlocks<'_> {
             }
             main.matrix.write((stride + count + side) * stride, &row)?;
         }
-        main.append(card, stride + before, stride + count + sides.len())?;
+        main.append(card, stride + before, stride + count + sides.len(), &held)?;
         rows.extend(&change.new);
         Ok(())
     }
@@ -135,16 +167,12 @@ impl CardBlocks<'_> {
     fn small_system(&mut self, change: &Change, ids: &[u32], ridge: f64, sides: &[&[f64]]) -> Result<Vec<Option<usize>>, CudaError> {
         let Self { card, table, factors, .. } = self;
         let Factors { main, small, gram, rows, .. } = factors;
-        let (count, gram_stride) = (rows.len(), (rows.len() + sides.len()).next_multiple_of(TILE));
-        if gram.len() < gram_stride * gram_stride {
-            // The old memory goes before the new comes.
-            *gram = card.allocate(0)?;
-            *gram = card.allocate(2 * gram_stride * gram_stride)?;
-        }
-        let tiles = gram_stride / EXACT_TILE;
-        let launch = card.launch("gram_rows").grid(tiles, tiles).threads(EXACT_THREADS).shared(EXACT_SHARED);
-        let launch = launch.buffer(&main.matrix).count(main.stride).count(main.stride).count(count).count(sides.len()).number(OUTSIDE);
-        launch.buffer(gram).count(gram_stride).run()?;
+        let (count, gram_stride) = (rows.len(), gram.reserve(card, rows.len() + sides.len())?);
+        let (from, tiles) = (gram.known / TILE, (count + sides.len()).div_ceil(TILE));
+        let launch = card.launch("gram_rows").grid(tiles, tiles - from).shared(TILE_SHARED);
+        let launch = launch.buffer(&main.matrix).count(main.stride).count(main.stride).count(count).count(sides.len()).count(from);
+        launch.number(OUTSIDE).buffer(&gram.products).count(gram_stride).run()?;
+        gram.known = count;
         let row_of: HashMap<Beside, usize> = rows.iter().enumerate().map(|(at, &row)| (row, at)).collect();
         let joined: Vec<u32> = change.joined.iter().map(|&k| ids[k]).collect();
         let first_held = joined.len().next_multiple_of(TILE);
@@ -160,7 +188,8 @@ impl CardBlocks<'_> {
         let side_values: Vec<f64> = sides.iter().flat_map(|side| change.joined.iter().map(|&k| side[k])).collect();
         let side_values = card.upload(&side_values)?;
         let numbers = card.upload(&order.iter().map(|row| row.unwrap_or(0) as u32).collect::<Vec<_>>())?;
-        let launch = card.launch("border").grid(small.stride.div_ceil(256), small.stride).buffer(gram).count(gram_stride).count(count);
+        let launch = card.launch("border").grid(small.stride.div_ceil(256), small.stride).buffer(&gram.products).count(gram_stride);
+        let launch = launch.count(count);
         let launch = launch.buffer(&numbers).count(joined.len()).count(first_held).count(change.held.len()).count(sides.len());
         let launch = launch.buffer(&kernel).count(kernel_stride).buffer(&side_values).number(OUTSIDE);
         launch.buffer(&small.matrix).count(small.stride).run()?;
@@ -250,7 +279,7 @@ mod tests {
         let places = Places::of(&base);
         let found = change(&base, &places, &[], &[3, 6, 9], 3).unwrap();
         assert_eq!((&found.held[..], &found.joined[..], found.rows), (&[1, 2][..], &[1][..], 3));
-        assert_eq!(found.new, [Beside::Held(1), Beside::Held(2), Beside::Joined(6)]);
+        assert_eq!(found.new, [Beside::Held(2), Beside::Held(1), Beside::Joined(6)], "the last place first");
         assert_eq!(change(&base, &places, &[], &[3, 6, 9], 2), None, "too many");
         let rows = [Beside::Held(1), Beside::Joined(7)];
         let found = change(&base, &places, &rows, &[3, 6, 9], 4).unwrap();

@@ -11,9 +11,12 @@ use crate::solver::blocks::engine::Outcome;
 /// As in the kernels: columns of a block, of a panel, and of a tile of what is right of the panel.
 const BLOCK: usize = 64;
 const PANEL: usize = 512;
+/// Panels after which everything to the right of them gets what they owe it, and columns of these: reading and writing all that is left of
+/// the matrix takes as long as four hundred columns of products.
+const OUTER: usize = 2 * PANEL;
 pub(super) const TILE: usize = 128;
 /// Shared memory of the large tiles and of a block's factor.
-const TILE_SHARED: usize = 3 * 2 * 128 * 20 * 8;
+pub(super) const TILE_SHARED: usize = 3 * 2 * 128 * 20 * 8;
 const BLOCK_SHARED: usize = 2 * 64 * 65 * 8;
 
 /// Whoever is asked between two panels, and says how a card's error is told.
@@ -57,10 +60,10 @@ impl Factor {
     /// Factors columns of the matrix, all before them being factored, with the right sides below; false if a pivot is below `least`.
     pub(super) fn make(&self, card: &Arc<Card>, columns: Range<usize>, least: f64, between: &mut Between<'_>) -> Outcome<bool> {
         let failed = card.upload(&[0u32]).map_err(between.failed)?;
-        for start in columns.clone().step_by(PANEL) {
+        for start in columns.clone().step_by(OUTER) {
             (between.ask)()?;
-            let panel = start..(start + PANEL).min(columns.end);
-            self.panel(card, panel, 0, self.stride, Some((least, &failed))).map_err(between.failed)?;
+            let panels = start..(start + OUTER).min(columns.end);
+            self.panels(card, panels, |_| 0, self.stride, Some((least, &failed))).map_err(between.failed)?;
             if failed.read(1).map_err(between.failed)?[0] != 0 {
                 return Ok(false);
             }
@@ -68,13 +71,43 @@ impl Factor {
         Ok(true)
     }
 
-    /// Does to the rows `first` to `last`, below the factor, what was done to the right sides.
-    pub(super) fn append(&self, card: &Arc<Card>, first: usize, last: usize) -> Result<(), CudaError> {
-        let panels = (0..self.stride).step_by(PANEL).map(|start| start..(start + PANEL).min(self.stride));
-        panels.into_iter().try_for_each(|panel| self.panel(card, panel, first, last, None))
+    /// Does to the rows `first` to `last`, below the factor, what was done to the right sides. The first of them are zero before the places
+    /// `begins`, which fall: until then there is nothing to do for them.
+    pub(super) fn append(&self, card: &Arc<Card>, first: usize, last: usize, begins: &[u32]) -> Result<(), CudaError> {
+        let top = |end: usize| first + begins.partition_point(|&place| place as usize >= end);
+        let mut outer = (0..self.stride).step_by(OUTER).map(|start| start..(start + OUTER).min(self.stride));
+        outer.try_for_each(|panels| self.panels(card, panels, top, last, None))
     }
 
-    /// One panel: all rows from it on where it is factored, else those from `first` on.
+    /// Panels one after the other, then what they owe to everything right of them. `first` is the row from which on something happens in
+    /// columns up to one.
+    fn panels(
+        &self,
+        card: &Arc<Card>,
+        columns: Range<usize>,
+        first: impl Fn(usize) -> usize,
+        last: usize,
+        pivots: Option<(f64, &Buffer<u32>)>,
+    ) -> Result<(), CudaError> {
+        for start in columns.clone().step_by(PANEL) {
+            let end = (start + PANEL).min(columns.end);
+            self.panel(card, start..end, first(end), last, pivots)?;
+            self.subtract(card, start..end, end..columns.end, first(end), last)?;
+        }
+        let end = columns.end;
+        self.subtract(card, columns, end..self.stride, first(end), last)
+    }
+
+    /// What the columns `from` owe to others right of them, in rows from `first` on.
+    fn subtract(&self, card: &Arc<Card>, from: Range<usize>, columns: Range<usize>, first: usize, last: usize) -> Result<(), CudaError> {
+        let top = first.max(columns.start);
+        let tiles = last.saturating_sub(top).div_ceil(TILE);
+        let launch = card.launch("subtract_128").grid(8 * (columns.len() / TILE), tiles.div_ceil(8)).shared(TILE_SHARED);
+        let launch = launch.buffer(&self.matrix).count(self.stride).count(last).count(top).count(columns.start);
+        launch.count(from.start).count(from.len()).run()
+    }
+
+    /// One panel by itself: all rows from it on where it is factored, else those from `first` on.
     fn panel(
         &self,
         card: &Arc<Card>,
@@ -101,11 +134,7 @@ impl Factor {
             let launch = card.launch("solve_block").grid(tiles, 1).threads(EXACT_THREADS).shared(EXACT_SHARED);
             launch.buffer(matrix).count(stride).count(at).count(top).buffer(inverses).run()?;
         }
-        let (top, columns) = (first.max(end), (stride - end) / TILE);
-        let tiles = last.saturating_sub(top).div_ceil(TILE);
-        let launch = card.launch("subtract_128").grid(8 * columns, tiles.div_ceil(8)).shared(TILE_SHARED);
-        let launch = launch.buffer(matrix).count(stride).count(last).count(top).count(end);
-        launch.count(start).count(end - start).run()
+        Ok(())
     }
 
     /// The right sides after the factor: `y[side]`, `stride` apart.

@@ -49,7 +49,7 @@ impl FarRows {
     fn compute(&self, rows: &[u32], others: &Matrix<'_>, weights: &[f64], exactly: bool) -> std::result::Result<Vec<f64>, CudaError> {
         let (table, card) = (&self.table, &self.table.card);
         card.enter()?;
-        let (beside, near) = table.beside(others)?;
+        let (beside, near) = table.beside(others, 0..others.rows())?;
         let numbers: Vec<u32> = (0..others.rows() as u32).collect();
         // Rows far outside of what is here have no digits left in halves of this scale.
         let exactly = exactly || !near;
@@ -81,5 +81,5 @@ fn open(number: usize, kernel: &Kernel, x: &Matrix<'_>) -> std::result::Result<O
     if bytes as f64 > SHARE * free as f64 || x.rows() >= u32::MAX as usize / 4 {
         return Err(CudaError::Memory { bytes, free, total });
     }
-    CardTable::of_rows(card, known, x).map(Some)
+    CardTable::of_rows(card, known, x, false).map(Some)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use boulevard_cuda::{Buffer, Card, CudaError};
 
-use super::border::{Beside, Places};
+use super::border::{Beside, Gram, Places};
 use super::engine::CardBlocks;
 use super::factor::{Between, Factor, TILE};
 use super::refusal;
@@ -29,7 +29,7 @@ pub(super) struct Factors {
     /// Of the variables that differ.
     pub small: Factor,
     /// Products of the rows below.
-    pub gram: Buffer<f64>,
+    pub gram: Gram,
     /// Variables of the factor, on the card too, and their places in it.
     pub ids: Vec<u32>,
     pub on_card: Buffer<u32>,
@@ -45,7 +45,7 @@ impl Factors {
         let (costs, diagonal) = costs(card, table)?.map_or((None, 1.0), |(costs, diagonal)| (Some(costs), diagonal));
         let (main, small) = (Factor::new(card)?, Factor::new(card)?);
         let (ids, on_card, places, rows) = (Vec::new(), card.allocate(0)?, Places::default(), Vec::new());
-        Ok(Self { main, small, gram: card.allocate(0)?, ids, on_card, places, rows, costs, diagonal })
+        Ok(Self { main, small, gram: Gram::new(card)?, ids, on_card, places, rows, costs, diagonal })
     }
 
     /// The kernel's diagonal, where systems are solved.
@@ -62,6 +62,7 @@ impl Factors {
         self.ids.clear();
         self.places = Places::default();
         self.rows.clear();
+        self.gram.known = 0;
     }
 
     /// The factor is of these.

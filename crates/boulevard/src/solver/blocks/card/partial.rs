@@ -22,8 +22,21 @@ impl Sums {
 
     /// The same for blocks that have a processor for themselves: cut so that few processors have nothing to do in the last turn.
     pub(super) fn even_splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
+        self.even_splits_of(card, rows, tile_rows, tiles, 1)
+    }
+
+    /// The same for sums of several outputs.
+    pub(super) fn even_splits_of(
+        &mut self,
+        card: &Arc<Card>,
+        rows: usize,
+        tile_rows: usize,
+        tiles: usize,
+        outputs: usize,
+    ) -> Result<usize, CudaError> {
         let (fewest, blocks) = (Self::fewest(card, rows, tile_rows, tiles), rows.div_ceil(tile_rows).max(1));
-        self.reserve(card, rows, evenly(blocks, card.processors(), fewest, tiles))
+        let splits = evenly(blocks, card.processors(), fewest, tiles);
+        self.reserve(card, rows * outputs, splits)
     }
 
     fn fewest(card: &Card, rows: usize, tile_rows: usize, tiles: usize) -> usize {

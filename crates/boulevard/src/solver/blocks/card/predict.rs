@@ -1,27 +1,31 @@
 //! Sums of kernel values for new rows, on a card: what fitted machines evaluate.
 //!
-//! New rows and support vectors are one table there, so that both are centered and split alike. One output is summed without storing a
-//! value; several outputs share the stored values of a part of the rows.
+//! Support vectors lie there as a table; new rows come in pieces, centered and split like it, and while one piece is copied another is
+//! computed. One output is summed without storing a value; so are up to sixteen at once on Hopper, elsewhere several outputs share stored
+//! values of a part of the rows.
 
-use std::sync::Arc;
-
-use boulevard_cuda::{Card, CudaError};
+use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::formula::CardKernel;
 use super::partial::Sums;
-use super::table::{CardTable, OUTSIDE};
+use super::table::{CardTable, Columns, Packed};
+use super::times::timed;
 use super::{SHARE, refusal};
 use crate::data::Matrix;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::observe::{Context, Device};
+use crate::observe::{Context, Device, StopReason};
+use crate::parallel;
 
 /// Kernel values from which a card is used: where it was asked for, and without being asked.
 const ASKED: f64 = 5e6;
 const UNASKED: f64 = 3e10;
-/// Rows on the card at once, and bytes of stored values.
-const ROWS: usize = 1 << 19;
-const STORED: usize = 1 << 30;
+/// Bytes of a piece of new rows, and of stored values: what is larger does not wait for the next one that needs memory.
+const PIECE: usize = 64 << 20;
+const STORED: usize = 64 << 20;
+/// Rows of a piece are a multiple of this, and pieces under way at a time.
+const WHOLE: usize = 128;
+const LANES: usize = 2;
 /// Errors of sums of halves: by chance, in units of the coefficients' length, and all to one side, in units of their sum. Seen on an H200:
 /// 6e-7 of the length for coefficients of both signs, 5e-8 of the sum for those of one sign, as the classes of a pair have them.
 const BY_CHANCE: f64 = 6e-7;
@@ -46,7 +50,11 @@ impl Job<'_> {
     }
 }
 
-/// `sums[job][output * rows + row]`, in double precision throughout if `exactly`; none where the processor is to do it.
+/// Makes values of so many rows' sums, `sums[job][output * rows + row]`.
+type Finish<'a> = dyn Fn(usize, &[Vec<f64>]) -> Vec<f64> + Sync + 'a;
+
+/// What `finish` makes of the sums of all rows, one piece after the other; sums are in double precision throughout if `exactly`.
+/// None where the processor is to do it.
 pub(crate) fn card_sums(
     kernel: &Kernel,
     vectors: &Matrix<'_>,
@@ -54,108 +62,177 @@ pub(crate) fn card_sums(
     jobs: &[Job<'_>],
     exactly: bool,
     context: &Context<'_>,
-) -> Result<Option<Vec<Vec<f64>>>> {
+    finish: &Finish<'_>,
+) -> Result<Option<Vec<f64>>> {
     let values = x.rows() as f64 * vectors.rows() as f64;
     let number = match context.device {
         Device::Cuda(number) if values >= ASKED => number,
         Device::Auto if values >= UNASKED => 0,
         _ => return Ok(None),
     };
-    if CardKernel::new(kernel).is_none() || x.columns() != vectors.columns() || x.columns() == 0 {
+    let Some(known) = CardKernel::new(kernel) else { return Ok(None) };
+    if x.columns() != vectors.columns() || x.columns() == 0 {
         return Ok(None);
     }
-    match on_card(number, kernel, vectors, x, jobs, exactly) {
-        Ok(sums) => Ok(Some(sums)),
-        Err(error) if context.device == Device::Auto => {
+    match on_card(number, known, vectors, x, jobs, exactly, context, finish) {
+        Ok(values) => Ok(Some(values)),
+        Err(End::Interrupted) => Err(Error::Stopped { reason: StopReason::Interrupted }),
+        Err(End::Failed(error)) if context.device == Device::Auto => {
             context.note(&format!("{error}; using the processor"));
             Ok(None)
         }
-        Err(error) => Err(refusal(context.device, &error)),
+        Err(End::Failed(error)) => Err(refusal(context.device, &error)),
+    }
+}
+
+/// Why there are no sums.
+enum End {
+    Interrupted,
+    Failed(CudaError),
+}
+
+impl From<CudaError> for End {
+    fn from(error: CudaError) -> Self {
+        Self::Failed(error)
     }
 }
 
 fn on_card(
     number: usize,
-    kernel: &Kernel,
+    kernel: CardKernel,
     vectors: &Matrix<'_>,
     x: &Matrix<'_>,
     jobs: &[Job<'_>],
     exactly: bool,
-) -> std::result::Result<Vec<Vec<f64>>, CudaError> {
+    context: &Context<'_>,
+    finish: &Finish<'_>,
+) -> std::result::Result<Vec<f64>, End> {
     let card = Card::open(number)?;
-    let n = x.rows();
-    let mut sums: Vec<Vec<f64>> = jobs.iter().map(|job| vec![0.0; job.outputs * n]).collect();
+    let (n, columns) = (x.rows(), x.columns());
+    let each = (PIECE / (8 * columns)).max(WHOLE) / WHOLE * WHOLE;
     let (free, total) = card.memory()?;
-    let least = CardTable::bytes(vectors.rows() + 1, x.columns()) + STORED;
+    let least = CardTable::bytes(vectors.rows(), columns) + LANES * (CardTable::bytes(each, columns) + STORED);
     if least as f64 > SHARE * free as f64 {
-        return Err(CudaError::Memory { bytes: least, free, total });
+        return Err(CudaError::Memory { bytes: least, free, total }.into());
     }
-    let per_row = CardTable::bytes(1 << 20, x.columns()) >> 20;
-    let at_once = ((SHARE * free as f64) as usize - least) / per_row.max(1);
-    let at_once = at_once.clamp(1, ROWS);
-    let several = jobs.iter().map(|job| job.outputs).sum::<usize>() > 1;
-    for first in (0..n).step_by(at_once) {
-        let rows = first..(first + at_once).min(n);
-        let Some(known) = CardKernel::new(kernel) else { return Ok(sums) };
-        let table = CardTable::stacked(card.clone(), known, x, rows.clone(), vectors, several && !exactly)?;
-        // Halves have digits for values of about the same size: rows far outside of what the machine knows would take them from the others.
-        let exactly = exactly || table.largest(0)? > OUTSIDE * table.largest(rows.len())?;
-        for (job, sums) in jobs.iter().zip(&mut sums) {
-            let part = if several && !exactly && table.is_storable() {
-                stored(&card, &table, rows.len(), job)?
-            } else {
-                summed(&card, &table, rows.len(), job, exactly)?
-            };
-            for (output, part) in part.chunks_exact(rows.len()).enumerate() {
-                sums[output * n..][rows.clone()].copy_from_slice(part);
-            }
+    let several = !exactly && jobs.iter().map(|job| job.outputs).sum::<usize>() > 1;
+    let table = timed(&card, "predict: table", || CardTable::of_rows(card.clone(), kernel, vectors, several))?;
+    let parts = jobs.iter().map(|job| Part::new(&table, job, exactly, several)).collect::<std::result::Result<Vec<_>, CudaError>>()?;
+    // What all lanes read is there before they begin.
+    card.synchronize()?;
+    // Whoever shares the card with others already has a lane, and no more.
+    let lanes = if card.sharing() > 1 { 1 } else { LANES };
+    let count = n.div_ceil(each);
+    let pieces = parallel::map(lanes, count, |piece| {
+        // A time limit is for fits: what they need of their machines afterwards is finished.
+        if count > 1 && context.step("evaluate", piece, count) == Some(StopReason::Interrupted) {
+            return Err(End::Interrupted);
         }
-    }
-    Ok(sums)
+        let (rows, _lane) = (piece * each..((piece + 1) * each).min(n), card.lane(card.sharing().max(lanes))?);
+        let (beside, near) = timed(&card, "predict: rows", || table.beside(x, rows.clone()))?;
+        // Halves have digits for values of about the same size: rows far outside of what the machine knows have none left.
+        let sums = parts.iter().map(|part| part.sums(&table, &beside, exactly || !near));
+        Ok(finish(rows.len(), &sums.collect::<std::result::Result<Vec<_>, CudaError>>()?))
+    });
+    Ok(pieces.into_iter().collect::<std::result::Result<Vec<_>, End>>()?.concat())
 }
 
-/// One output after the other.
-fn summed(card: &Arc<Card>, table: &CardTable, rows: usize, job: &Job<'_>, exactly: bool) -> std::result::Result<Vec<f64>, CudaError> {
-    let ids: Vec<u32> = (0..job.count).map(|k| (rows + job.first + k) as u32).collect();
-    let mut sums = Sums::new(card)?;
-    let mut all = Vec::with_capacity(job.outputs * rows);
-    let of_rows = if exactly { Some(card.upload(&(0..rows as u32).collect::<Vec<_>>())?) } else { None };
-    for weights in job.weights.chunks_exact(job.count.max(1)) {
-        let splits = match &of_rows {
-            Some(of_rows) => table.weigh_exactly(of_rows, 0, rows, &table.exact_columns(&ids, weights)?, &mut sums)?,
-            None => table.weigh(&table.all, rows, &table.columns_of(&ids, weights)?, &mut sums)?,
+/// A job's vectors, as its sums need them.
+struct Part<'a> {
+    job: &'a Job<'a>,
+    ids: Vec<u32>,
+    on_card: OnCard,
+}
+
+enum OnCard {
+    /// Nothing: double precision gathers what it needs.
+    Nothing,
+    /// For one output after the other.
+    Columns(Vec<Columns>),
+    /// Padded, and weights of all outputs.
+    Several(Packed, Buffer<f32>),
+    /// For values that are stored, and weights of all outputs.
+    Stored(Packed, Buffer<f64>),
+}
+
+impl<'a> Part<'a> {
+    fn new(table: &CardTable, job: &'a Job<'a>, exactly: bool, several: bool) -> std::result::Result<Self, CudaError> {
+        let (card, count) = (&table.card, job.count);
+        let ids: Vec<u32> = (0..count).map(|k| (job.first + k) as u32).collect();
+        let on_card = if exactly || count == 0 {
+            OnCard::Nothing
+        } else if several && job.outputs <= table.at_once() {
+            let padded = table.padded(count);
+            let mut weights = vec![0.0f32; job.outputs * padded];
+            for (to, from) in weights.chunks_exact_mut(padded).zip(job.weights.chunks_exact(count)) {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from as f32);
+            }
+            OnCard::Several(table.gather(&card.upload(&ids)?, count, padded, None)?, card.upload(&weights)?)
+        } else if several && table.is_storable() {
+            OnCard::Stored(table.gather(&card.upload(&ids)?, count, count, None)?, card.upload(job.weights)?)
+        } else {
+            let columns = job.weights.chunks_exact(count).map(|weights| table.columns_of(&ids, weights));
+            OnCard::Columns(columns.collect::<std::result::Result<_, _>>()?)
         };
-        let mut output = vec![0.0; rows];
-        for part in sums.values.read(splits * rows)?.chunks_exact(rows) {
-            output.iter_mut().zip(part).for_each(|(output, part)| *output += part);
-        }
-        all.extend(output);
+        Ok(Self { job, ids, on_card })
     }
-    Ok(all)
+
+    /// `sums[output * rows + row]` for rows beside the table.
+    fn sums(&self, table: &CardTable, rows: &CardTable, exactly: bool) -> std::result::Result<Vec<f64>, CudaError> {
+        let (job, card, n) = (self.job, &rows.card, rows.rows);
+        let mut all = vec![0.0; job.outputs * n];
+        if job.count == 0 {
+            return Ok(all);
+        }
+        let mut sums = Sums::new(card)?;
+        let take = |splits: usize, sums: &Sums, to: &mut [f64]| -> std::result::Result<(), CudaError> {
+            if splits > 1 {
+                let launch = card.launch("add_parts").items(to.len()).buffer(&sums.values).count(splits);
+                launch.long(to.len() as u64).run()?;
+            }
+            sums.values.read_into(0, to)
+        };
+        match &self.on_card {
+            OnCard::Several(columns, weights) if !exactly => {
+                let work = || rows.weigh_several(&rows.all, n, columns, weights, job.outputs, &mut sums);
+                let splits = timed(card, "predict: sums", work)?;
+                take(splits, &sums, &mut all)?;
+            }
+            OnCard::Stored(columns, weights) if !exactly => stored(rows, columns, weights, job, &mut all)?,
+            OnCard::Columns(columns) if !exactly => {
+                for (columns, output) in columns.iter().zip(all.chunks_exact_mut(n)) {
+                    let splits = timed(card, "predict: sums", || rows.weigh(&rows.all, n, columns, &mut sums))?;
+                    take(splits, &sums, output)?;
+                }
+            }
+            _ => {
+                let of_rows = card.upload(&(0..n as u32).collect::<Vec<_>>())?;
+                for (weights, output) in job.weights.chunks_exact(job.count).zip(all.chunks_exact_mut(n)) {
+                    let columns = table.exact_columns(&self.ids, weights)?;
+                    let splits = timed(card, "predict: exact sums", || rows.weigh_exactly(&of_rows, 0, n, &columns, &mut sums))?;
+                    take(splits, &sums, output)?;
+                }
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// All outputs from stored values, some rows at a time.
-fn stored(card: &Arc<Card>, table: &CardTable, rows: usize, job: &Job<'_>) -> std::result::Result<Vec<f64>, CudaError> {
-    let mut all = vec![0.0; job.outputs * rows];
-    if job.count == 0 {
-        return Ok(all);
-    }
-    let ids: Vec<u32> = (0..job.count).map(|k| (rows + job.first + k) as u32).collect();
-    let ids = card.upload(&ids)?;
-    let columns = table.gather(&ids, job.count, job.count, None)?;
-    let weights = card.upload(job.weights)?;
-    let at_once = (STORED / 4 / job.count).clamp(128, rows.max(128)).min(rows.max(1));
+fn stored(rows: &CardTable, columns: &Packed, weights: &Buffer<f64>, job: &Job<'_>, all: &mut [f64]) -> std::result::Result<(), CudaError> {
+    let (card, n) = (&rows.card, rows.rows);
+    let at_once = (STORED / 4 / job.count).clamp(1, n);
     let values = card.allocate::<f32>(at_once * job.count)?;
     let sums = card.allocate::<f64>(job.outputs * at_once)?;
-    for first in (0..rows).step_by(at_once) {
-        let count = at_once.min(rows - first);
-        table.store_values(&table.all, first, count, &columns, job.count, &values, job.count, false)?;
+    for first in (0..n).step_by(at_once) {
+        let count = at_once.min(n - first);
+        rows.store_values(&rows.all, first, count, columns, job.count, &values, job.count, false)?;
         let launch = card.launch("weigh_stored").grid(count.div_ceil(32), job.outputs.div_ceil(4)).buffer(&values);
-        let launch = launch.long(job.count as u64).count(count).count(job.count).buffer(&weights).count(job.outputs);
+        let launch = launch.long(job.count as u64).count(count).count(job.count).buffer(weights).count(job.outputs);
         launch.buffer(&sums).run()?;
         for (output, part) in sums.read(job.outputs * count)?.chunks_exact(count).enumerate() {
-            all[output * rows + first..][..count].copy_from_slice(part);
+            all[output * n + first..][..count].copy_from_slice(part);
         }
     }
-    Ok(all)
+    Ok(())
 }

@@ -23,6 +23,9 @@ const WIDE_SHARED: usize = 3 * 4 * 128 * 40 * 2;
 /// The same where four warps work as one: of 64 halves, and what it takes to begin at a whole multiple of 1024 bytes.
 const GROUP_SHARED: usize = 3 * 4 * 128 * 64 * 2 + 1024;
 
+/// Outputs whose sums there is shared memory for beside that.
+const SEVERAL: usize = 16;
+
 /// Halves have digits for values of about the same size: other rows may have values so many times as large as a table's own.
 pub(super) const OUTSIDE: f64 = 8.0;
 
@@ -135,44 +138,25 @@ impl CardTable {
         Self::from_values(card, kernel, exact, rows, columns, way)
     }
 
-    /// Rows `from` of one table, then all of another; to be stored if `storable`.
-    pub(super) fn stacked(
-        card: Arc<Card>,
-        kernel: CardKernel,
-        x: &Matrix<'_>,
-        from: std::ops::Range<usize>,
-        below: &Matrix<'_>,
-        storable: bool,
-    ) -> Result<Self, CudaError> {
-        card.enter()?;
-        let (rows, columns) = (from.len() + below.rows(), x.columns());
-        let mut exact = card.allocate::<f64>(rows * columns)?;
-        let count = from.len();
-        upload_rows(&mut exact, 0, x, from)?;
-        upload_rows(&mut exact, count, below, 0..below.rows())?;
-        let way = if storable { choose_wide(&card, &kernel, columns) } else { choose(&card, &kernel, columns) };
-        Self::from_values(card, kernel, exact, rows, columns, way)
-    }
-
-    /// Rows of one table alone.
-    pub(super) fn of_rows(card: Arc<Card>, kernel: CardKernel, x: &Matrix<'_>) -> Result<Self, CudaError> {
+    /// Rows of one table alone; whose values can be stored and summed for several outputs if `storable`.
+    pub(super) fn of_rows(card: Arc<Card>, kernel: CardKernel, x: &Matrix<'_>, storable: bool) -> Result<Self, CudaError> {
         card.enter()?;
         let (rows, columns) = (x.rows(), x.columns());
         let mut exact = card.allocate::<f64>(rows * columns)?;
         upload_rows(&mut exact, 0, x, 0..rows)?;
-        let way = choose(&card, &kernel, columns);
+        let way = if storable { choose_wide(&card, &kernel, columns) } else { choose(&card, &kernel, columns) };
         Self::from_values(card, kernel, exact, rows, columns, way)
     }
 
-    /// Other rows, centered and split like these, so that sums over the ones are sums for the others; and whether their values are small
-    /// enough for halves.
-    pub(super) fn beside(&self, x: &Matrix<'_>) -> Result<(Self, bool), CudaError> {
-        let (rows, columns) = (x.rows(), self.columns);
-        let mut exact = self.card.allocate::<f64>(rows * columns)?;
-        upload_rows(&mut exact, 0, x, 0..rows)?;
-        let largest = center(&self.card, &mut exact, rows, columns, self.means.as_deref())?;
+    /// Some rows of another table, centered and split like these, so that sums over the ones are sums for the others; and whether their
+    /// values are small enough for halves.
+    pub(super) fn beside(&self, x: &Matrix<'_>, rows: std::ops::Range<usize>) -> Result<(Self, bool), CudaError> {
+        let (count, columns) = (rows.len(), self.columns);
+        let mut exact = self.card.allocate::<f64>(count * columns)?;
+        upload_rows(&mut exact, 0, x, rows)?;
+        let largest = center(&self.card, &mut exact, count, columns, self.means.as_deref())?;
         let near = largest <= OUTSIDE * self.largest;
-        let beside = Self::split(self.card.clone(), self.kernel, exact, rows, columns, self.way, self.means.clone(), self.largest)?;
+        let beside = Self::split(self.card.clone(), self.kernel, exact, count, columns, self.way, self.means.clone(), self.largest)?;
         Ok((beside, near))
     }
 
@@ -220,15 +204,6 @@ impl CardTable {
         Ok(Self { card, kernel, rows, columns, way, formula, means, largest, exact, norms, all })
     }
 
-    /// The largest absolute value of rows from `from` on.
-    pub(super) fn largest(&self, from: usize) -> Result<f64, CudaError> {
-        let largest = self.card.upload(&[0u64])?;
-        let launch = self.card.launch("center").grid(8 * self.card.processors(), 1).part(&self.exact, from * self.columns);
-        let launch = launch.long(((self.rows - from) * self.columns) as u64).count(self.columns).null();
-        launch.buffer(&largest).run()?;
-        Ok(f64::from_bits(largest.read(1)?[0]))
-    }
-
     fn tile(&self) -> (usize, usize) {
         match self.way {
             Way::Narrow { .. } => NARROW_TILE,
@@ -246,6 +221,11 @@ impl CardTable {
             Way::Narrow { width, .. } | Way::Wide { width, .. } => width,
             Way::Plain => self.columns,
         }
+    }
+
+    /// Columns of whole tiles.
+    pub(super) fn padded(&self, count: usize) -> usize {
+        count.next_multiple_of(self.tile().1)
     }
 
     /// Rows by their numbers, padded with zeros to `padded` of them.
@@ -288,7 +268,7 @@ impl CardTable {
 
     /// Rows that moved, with their steps, as columns of sums.
     pub(super) fn columns_of(&self, ids: &[u32], steps: &[f64]) -> Result<Columns, CudaError> {
-        let (count, padded) = (ids.len(), ids.len().next_multiple_of(self.tile().1));
+        let (count, padded) = (ids.len(), self.padded(ids.len()));
         let (on_card, weights) = (self.card.upload(ids)?, self.card.upload(steps)?);
         let weights32 = match *self.all {
             Packed::Halves { .. } => Some(self.card.allocate::<f32>(padded)?),
@@ -335,6 +315,37 @@ impl CardTable {
         Ok(splits)
     }
 
+    /// Outputs that [`Self::weigh_several`] sums at once; none where it cannot.
+    pub(super) fn at_once(&self) -> usize {
+        if matches!(self.way, Way::Wide { .. }) && self.card.has_warpgroups() { SEVERAL } else { 0 }
+    }
+
+    /// `sums[split][output][row]` for `count` rows and columns of other rows, padded to whole tiles as `weights[output]` are; answers how
+    /// many splits there are.
+    pub(super) fn weigh_several(
+        &self,
+        rows: &Packed,
+        count: usize,
+        columns: &Packed,
+        weights: &Buffer<f32>,
+        outputs: usize,
+        sums: &mut Sums,
+    ) -> Result<usize, CudaError> {
+        let (Packed::Halves { high, low, norms }, Packed::Halves { high: column_high, low: column_low, norms: column_norms }) =
+            (rows, columns)
+        else {
+            return Err(no_halves("weigh_several"));
+        };
+        let tiles = column_norms.len() / WIDE_TILE.1;
+        let splits = sums.even_splits_of(&self.card, count, WIDE_TILE.0, tiles, outputs)?;
+        let name = if self.formula.kind == 0 { "weigh_several_exponential" } else { "weigh_several" };
+        let launch = self.card.launch(name).grid(count.div_ceil(WIDE_TILE.0), splits).shared(GROUP_SHARED + outputs * WIDE_TILE.0 * 8);
+        let launch = launch.buffer(high).buffer(low).buffer(norms).count(count);
+        let launch = launch.buffer(column_high).buffer(column_low).buffer(column_norms).buffer(weights).count(tiles).count(self.width());
+        launch.formula(&self.formula).buffer(&sums.values).count(outputs).run()?;
+        Ok(splits)
+    }
+
     /// Whether values can be stored by [`Self::store_values`].
     pub(super) fn is_storable(&self) -> bool {
         matches!(self.way, Way::Wide { .. })
@@ -356,11 +367,7 @@ impl CardTable {
         let (Packed::Halves { high, low, norms }, Packed::Halves { high: column_high, low: column_low, norms: column_norms }) =
             (rows, columns)
         else {
-            return Err(CudaError::Call {
-                kernel: "store_wide".to_owned(),
-                found: "a table without halves".to_owned(),
-                wanted: "halves".to_owned(),
-            });
+            return Err(no_halves("store_wide"));
         };
         let width = self.width();
         let name = match (self.formula.kind == 0, self.card.has_warpgroups()) {
@@ -385,6 +392,10 @@ impl CardTable {
         let launch = launch.buffer(&rows).null().null().count(count).buffer(&rows).null().null().count(count).count(self.columns);
         launch.formula(&plain.formula).null().buffer(matrix).count(stride).run()
     }
+}
+
+fn no_halves(kernel: &str) -> CudaError {
+    CudaError::Call { kernel: kernel.to_owned(), found: "a table without halves".to_owned(), wanted: "halves".to_owned() }
 }
 
 /// How sums are computed: rows in registers up to 128 features of exponential kernels, else both sides through shared memory.
