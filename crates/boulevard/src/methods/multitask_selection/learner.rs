@@ -94,7 +94,7 @@ pub struct MultiTaskSelection {
     /// Whether kernels are brought to `k(x, x) = 1`.
     pub normalize_kernels: bool,
     /// Prior probability that a feature (or kernel) is on, above 0 and at most 1. At 1 there is no selection. None: one in as many as
-    /// there are features, 0.01 for kernels.
+    /// there are features (the square of that for two classes with ten columns per row or more), 0.01 for kernels.
     pub rho: Option<f64>,
     /// Its logarithm, down to -700; wins over `rho`.
     pub ln_rho: Option<f64>,

@@ -38,7 +38,7 @@
 //! switches move on (`solvers/newton.rs`) are ours. Its flat bias comes out of the optimality conditions with the margin `1 - 1 / (c - v)`, not 1. With
 //! `c <= 1` classification has only the trivial solution, which is returned with a note. Multiplying features by a constant is not absorbed by
 //! `c`: features should have unit scale. Where `c` or `rho` is left open, columns and targets are therefore standardized inside, rho is one
-//! in as many as there are features, and c and the set of features that is kept are chosen on held-out rows ([`SelectionChoice`]).
+//! in as many as there are features (the square of that where they are many more than rows), and c and the set of features that is kept are chosen on held-out rows ([`SelectionChoice`]).
 //!
 //! # Example
 //!
@@ -65,6 +65,7 @@
 
 mod automatic;
 mod describe;
+mod folds;
 mod judged;
 mod learner;
 mod model;

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::automatic::{SelectionChoice, folds};
+use super::automatic::SelectionChoice;
 use super::describe;
+use super::folds::folds;
 use super::learner::{MultiTaskSelection, Select};
 use super::pictures;
 use super::problem::Certificate;

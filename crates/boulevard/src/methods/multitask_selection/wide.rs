@@ -95,6 +95,7 @@ impl MultiTaskSelection {
                 return Err(Error::Stopped { reason: stop });
             }
             let problem = problem(c);
+            sampled.restart();
             for _ in 0..TURNS {
                 context.go_on("solve")?;
                 let turn = sampled.turn(&problem, ACCURACY, most);

@@ -30,6 +30,11 @@ impl Switch {
         Self { ln_rho, ln_rest, logit: if ln_rho >= 0.0 { f64::NEG_INFINITY } else { ln_rest - ln_rho } }
     }
 
+    /// `ln(rho / (1 - rho))`, infinite for rho = 1.
+    pub fn log_odds(&self) -> f64 {
+        -self.logit
+    }
+
     /// `f(q)`, with full relative accuracy for small `rho` and small `q`, and without overflow for large `q`.
     pub fn bonus(&self, q: f64) -> f64 {
         let half = 0.5 * q;

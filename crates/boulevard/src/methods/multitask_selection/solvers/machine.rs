@@ -9,6 +9,8 @@ const STEPS: usize = 12;
 const HALVINGS: usize = 20;
 /// Sufficient decrease of the line search.
 const DECREASE: f64 = 1e-4;
+/// What of the primal is rounding.
+const ROUNDING: f64 = 1e-13;
 /// Steps of conjugate gradients per Newton step at most.
 const KRYLOV_STEPS: usize = 200;
 
@@ -60,16 +62,19 @@ impl Machine {
             let step: Vec<f64> = (0..n).map(|i| if roots[i] > 0.0 { roots[i] * solved[i] } else { idle[i] }).collect();
             let moved = image(&step);
             let slope: f64 = -(0..n).map(|i| (wanted[i] - alpha[i]) * moved[i]).sum::<f64>();
-            if !slope.is_finite() || slope >= -accuracy * primal.abs() {
+            // Where the kernel matrix is next to nothing the primal hardly hears of the coefficients; the features' sums do.
+            let (far, size) = (0..n).fold((0.0, 0.0), |(far, size), i| (far + (wanted[i] - alpha[i]).powi(2), size + wanted[i].powi(2)));
+            if !slope.is_finite() || (slope >= -accuracy * primal.abs() && far <= accuracy * size) {
                 break;
             }
+            let rounding = ROUNDING * primal.abs();
             let mut part = 1.0;
             let mut found = None;
             for _ in 0..HALVINGS {
                 let next: Vec<f64> = alpha.iter().zip(&step).map(|(a, d)| a + part * d).collect();
                 let at: Vec<f64> = scores.iter().zip(&moved).map(|(f, d)| f + part * d).collect();
                 let seen = look(&next, &at);
-                if seen.0 <= primal + DECREASE * part * slope {
+                if seen.0 <= primal + DECREASE * part * slope + rounding {
                     found = Some((next, at, seen));
                     break;
                 }

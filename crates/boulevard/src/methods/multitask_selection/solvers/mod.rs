@@ -10,6 +10,7 @@
 //! Every route ends in the certificate; where Newton's method stalls, the interior point method takes over, first with the usual curve
 //! parameter, then with a smaller one, which is slower and steadier. Whatever happens, the best certificate of all is the answer.
 
+mod answer;
 mod ascent;
 mod block;
 mod descent;

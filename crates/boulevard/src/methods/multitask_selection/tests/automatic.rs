@@ -118,20 +118,30 @@ fn many_columns_and_many_tasks_come_back() {
 fn trials_in_the_space_of_samples_choose_like_the_others() {
     let (n, d) = (110, 2000);
     let (x, y) = table(5, n, d);
-    for target in [Target::Classes(signs(&y)), Target::Real(y.clone())] {
+    // Small priors put all switches next to zero, where turns once stayed.
+    let small = |power: f64| Some(-power * (d as f64).ln());
+    let cases = [
+        (Target::Classes(signs(&y)), small(1.0)),
+        (Target::Classes(signs(&y)), small(2.0)),
+        (Target::Classes(signs(&y)), small(4.0)),
+        (Target::Classes(signs(&y)), None),
+        (Target::Real(y.clone()), None),
+        (Target::Real(y.clone()), small(2.0)),
+    ];
+    for (target, ln_rho) in cases {
         let data = Dataset::new(Matrix::dense(x.clone(), n, d).unwrap(), target);
         let fit = |threshold: f64, threads: usize| {
-            let learner = MultiTaskSelection { threshold, ..Default::default() };
+            let learner = MultiTaskSelection { threshold, ln_rho, ..Default::default() };
             learner.fit_in(&data, &Context::single().with_threads(threads)).unwrap()
         };
         let model = fit(0.0, 1);
         let choice = model.choice.as_ref().unwrap();
         assert!(model.report.gap <= 1e-6 && model.report.stop == crate::observe::StopReason::Converged);
-        let kept = choice.kept.as_ref().unwrap();
-        assert!([0, 1, 2].iter().all(|j| kept.contains(j)), "{kept:?}");
+        let largest = super::super::automatic::largest(&super::super::automatic::sizes(&model.weights, d), 3);
+        assert_eq!(largest, [0, 1, 2], "{}", choice.reason);
         assert_eq!(model.weights, fit(0.0, 2).weights);
         // A threshold below every switch changes nothing but the way: whole tables are solved for every trial.
-        let other = fit(1e-9, 1);
+        let other = fit(1e-15, 1);
         let trials = |model: &MultiTaskSelectionModel| model.choice.clone().unwrap().trials;
         for (a, b) in trials(&model).iter().zip(trials(&other)) {
             assert!((a.c, a.features, a.refit_ln_rho) == (b.c, b.features, b.refit_ln_rho));
@@ -139,4 +149,21 @@ fn trials_in_the_space_of_samples_choose_like_the_others() {
             assert!(a.features.is_some() || (a.loss - b.loss).abs() < 0.1 * b.loss.max(0.1), "{a:?} {b:?}");
         }
     }
+}
+
+#[test]
+fn a_table_short_of_rows_gets_a_small_prior_and_says_so() {
+    let (x, y) = table(6, 40, 400);
+    let data = Dataset::classes(Matrix::dense(x.clone(), 40, 400).unwrap(), signs(&y));
+    let model = MultiTaskSelection::default().fit(&data).unwrap();
+    let choice = model.choice.as_ref().unwrap();
+    assert!((choice.ln_rho + 2.0 * 400f64.ln()).abs() < 1e-12 && choice.reason.contains("(400 features)^2"), "{}", choice.reason);
+    // Not where it is given, where columns are fewer, for numbers, and for several tasks.
+    let given = MultiTaskSelection { rho: Some(0.01), ..Default::default() }.fit(&data).unwrap().choice.unwrap();
+    assert!((given.ln_rho - 0.01f64.ln()).abs() < 1e-12);
+    let numbers = Dataset::new(Matrix::dense(x.clone(), 40, 400).unwrap(), Target::Real(y.clone()));
+    assert!((MultiTaskSelection::default().fit(&numbers).unwrap().choice.unwrap().ln_rho + 400f64.ln()).abs() < 1e-12);
+    let mut tasks = data.clone();
+    tasks.tasks = Some(Categories::from_names(&(0..40).map(|i| if i % 2 == 0 { "a" } else { "b" }).collect::<Vec<_>>()));
+    assert!((MultiTaskSelection::default().fit(&tasks).unwrap().choice.unwrap().ln_rho + 400f64.ln()).abs() < 1e-12);
 }
