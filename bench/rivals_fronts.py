@@ -9,7 +9,7 @@
 `--group choice` runs the same on the sets that defaults were chosen on, none of which is judged. Rows are drawn anew for every split, in
 the same shares of classes, columns standardized with the training rows' mean and deviation; all contenders see the same rows. Seconds are
 processor seconds of the fit, in turns, in one thread. "within" says whether the difference of the means is at most one standard error of
-the rival's mean.
+the rival's mean; differences are paired, split by split.
 """
 import argparse
 import time
@@ -88,8 +88,10 @@ def report(name, rows, rival, note=""):
         errors, seconds = np.array([r[0] for r in results]), np.array([r[1] for r in results])
         se = errors.std(ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else 0.0
         beside = "" if method == rival else ("  within" if errors.mean() <= base.mean() + deviation else "  OUTSIDE")
+        gap = errors - base
+        paired = "" if method == rival or len(gap) < 2 else f"  difference {100 * gap.mean():+.2f} ({100 * gap.std(ddof=1) / np.sqrt(len(gap)):.2f})"
         ratio = "" if method == rival else f"  time x {seconds.sum() / max(sum(r[1] for r in rows[rival]), 1e-9):.2f}"
-        print(f"    {method:<30} {100 * errors.mean():6.2f} ({100 * se:.2f})  {seconds.mean():8.4f} s{ratio}{beside}", flush=True)
+        print(f"    {method:<30} {100 * errors.mean():6.2f} ({100 * se:.2f})  {seconds.mean():8.4f} s{ratio}{paired}{beside}", flush=True)
 
 
 def fronts(folder, group, splits, names):

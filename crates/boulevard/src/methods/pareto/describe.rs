@@ -76,8 +76,9 @@ pub(super) fn chosen(model: &ParetoModel) -> Option<String> {
     if let Some(place) = model.chosen_width() {
         let own = &model.family[place];
         parts.push(format!(
-            "gamma = {}, the lowest estimated error ({}) of {} widths over {} hold-outs (`gamma` as a number overrides it)",
+            "gamma = {}, {} ({}) of {} widths over {} hold-outs (`gamma` as a number overrides it)",
             general(own.gamma, 4),
+            if model.has_lowest(place) { "the lowest estimated error" } else { "the kernel's own, within a standard error of the lowest" },
             percent(own.lowest()),
             model.family.len(),
             own.holdouts

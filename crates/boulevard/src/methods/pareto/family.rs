@@ -55,9 +55,14 @@ impl ParetoModel {
 
     /// The place of the width that was chosen, where there were several.
     pub fn chosen_width(&self) -> Option<usize> {
-        let lowest = |i: &usize| self.family[*i].lowest();
-        let full = self.family.iter().map(|own| own.holdouts).max()?;
-        (0..self.family.len()).filter(|&i| self.family[i].holdouts == full).min_by(|a, b| lowest(a).total_cmp(&lowest(b)))
+        let gamma = width(&self.kernel);
+        self.family.iter().position(|own| own.gamma == gamma)
+    }
+
+    /// Whether no width that was judged as often has a lower estimate.
+    pub(super) fn has_lowest(&self, place: usize) -> bool {
+        let own = &self.family[place];
+        self.family.iter().all(|other| other.holdouts < own.holdouts || other.lowest() >= own.lowest())
     }
 }
 
@@ -69,11 +74,19 @@ pub(super) fn width(kernel: &Kernel) -> f64 {
     }
 }
 
+/// The points of one width on one hold-out, and which of the held-out rows each is wrong about.
+#[derive(Default)]
+pub(super) struct HeldOut {
+    pub front: Vec<FrontPoint>,
+    pub wrong: Vec<Vec<bool>>,
+}
+
 /// The common table of several machines at the same positions. A machine whose front ends early stays at its end.
-pub(super) fn joint(machines: &[OfClass], held: Judged<'_>, classes: usize) -> Vec<FrontPoint> {
+pub(super) fn joint(machines: &[OfClass], held: Judged<'_>, classes: usize) -> HeldOut {
     let positions = machines.iter().map(|(_, slots)| slots.len()).max().unwrap_or(0);
     let at = |machine: &(usize, Vec<(Facts, Vec<f64>)>), position: usize| (position + machine.1.len()).saturating_sub(positions);
-    (0..positions)
+    let mut wrong: Vec<Vec<bool>> = Vec::with_capacity(positions);
+    let front = (0..positions)
         .map(|position| {
             let each = || machines.iter().map(|machine| &machine.1[at(machine, position)]);
             let says = |row: usize| {
@@ -83,6 +96,7 @@ pub(super) fn joint(machines: &[OfClass], held: Judged<'_>, classes: usize) -> V
                 let values: Vec<f64> = each().map(|(_, said)| said[row]).collect();
                 machines[argmax(&values)].0
             };
+            wrong.push((0..held.codes.len()).map(|row| says(row) != held.codes[row] as usize).collect());
             let points: Vec<FrontPoint> = each().map(|(facts, _)| facts.point()).collect();
             let sum = |value: &dyn Fn(&FrontPoint) -> f64| points.iter().map(value).sum::<f64>();
             FrontPoint {
@@ -90,22 +104,23 @@ pub(super) fn joint(machines: &[OfClass], held: Judged<'_>, classes: usize) -> V
                 sum_alpha: sum(&|point| point.sum_alpha),
                 // Of several machines the mean: their joint decisions about training rows are not worth the time here.
                 train_error: sum(&|point| point.train_error) / points.len() as f64,
-                holdout_error: weighted_share(held.weights, |row| says(row) != held.codes[row] as usize),
+                holdout_error: weighted_share(held.weights, |row| wrong[position][row]),
                 n_support: points.iter().map(|point| point.n_support).max().unwrap_or(0),
                 equivalent_c: (sum(&|point| point.equivalent_c.ln()) / points.len() as f64).exp(),
                 margin: points.iter().map(|point| point.margin).fold(f64::INFINITY, |least, m| if m.is_nan() { m } else { least.min(m) }),
                 gap: points.iter().map(|point| point.gap).fold(0.0, f64::max),
             }
         })
-        .collect()
+        .collect();
+    HeldOut { front, wrong }
 }
 
 /// The first hold-out's points, and the means over hold-outs and neighbors at their positions, which are counted from the largest sum.
-pub(super) fn estimates(fronts: &[Vec<FrontPoint>]) -> (Vec<FrontPoint>, Vec<f64>) {
-    let first = fronts.first().cloned().unwrap_or_default();
-    let from_end = |front: &[FrontPoint], back: usize| front[front.len().saturating_sub(back + 1)].holdout_error;
-    let known: Vec<&Vec<FrontPoint>> = fronts.iter().filter(|front| !front.is_empty()).collect();
-    let mean = |place: usize| known.iter().map(|front| from_end(front, first.len() - 1 - place)).sum::<f64>() / known.len().max(1) as f64;
+pub(super) fn estimates(judged: &[HeldOut]) -> (Vec<FrontPoint>, Vec<f64>) {
+    let first = judged.first().map(|held| held.front.clone()).unwrap_or_default();
+    let known: Vec<&HeldOut> = judged.iter().filter(|held| !held.front.is_empty()).collect();
+    let error = |held: &HeldOut, back: usize| held.front[from_end(held, back)].holdout_error;
+    let mean = |place: usize| known.iter().map(|held| error(held, first.len() - 1 - place)).sum::<f64>() / known.len().max(1) as f64;
     let means: Vec<f64> = (0..first.len()).map(mean).collect();
     let smooth = |place: usize| {
         let near = |other: usize| means.get(other).copied().unwrap_or(means[place]);
@@ -113,4 +128,68 @@ pub(super) fn estimates(fronts: &[Vec<FrontPoint>]) -> (Vec<FrontPoint>, Vec<f64
     };
     let smoothed = (0..means.len()).map(smooth).collect();
     (first, smoothed)
+}
+
+fn from_end(held: &HeldOut, back: usize) -> usize {
+    held.front.len().saturating_sub(back + 1)
+}
+
+/// The place of the lowest estimate, counted from the largest sum, and the estimate.
+fn lowest_point(judged: &[HeldOut]) -> Option<(usize, f64)> {
+    let (_, estimates) = estimates(judged);
+    let place = (0..estimates.len()).min_by(|&a, &b| estimates[a].total_cmp(&estimates[b]))?;
+    Some((estimates.len() - 1 - place, estimates[place]))
+}
+
+/// Whether rows cannot tell the first width from the better second one: the lowest estimates differ by at most one standard error of the
+/// difference, both being judged by the same rows. `weights` are those of the rows of every hold-out, `rows` all there are: rows that are
+/// judged twice say little more than once.
+pub(super) fn indistinct(first: &[HeldOut], second: &[HeldOut], weights: &[Vec<f64>], rows: f64) -> bool {
+    let (Some((back, estimate)), Some((other_back, other))) = (lowest_point(first), lowest_point(second)) else { return false };
+    let (mut squares, mut total) = (0.0, 0.0);
+    for ((first, second), weights) in first.iter().zip(second).zip(weights) {
+        if first.front.is_empty() || second.front.is_empty() {
+            continue;
+        }
+        let (a, b) = (&first.wrong[from_end(first, back)], &second.wrong[from_end(second, other_back)]);
+        squares += a.iter().zip(b).zip(weights).filter(|((a, b), _)| a != b).map(|(_, weight)| weight).sum::<f64>();
+        total += weights.iter().sum::<f64>();
+    }
+    let deviation = squares.sqrt() / total.max(f64::MIN_POSITIVE) * (total / rows.max(f64::MIN_POSITIVE)).max(1.0).sqrt();
+    estimate - other <= deviation + 1e-12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(wrong: &[&[bool]]) -> HeldOut {
+        let error = |wrong: &[bool]| wrong.iter().filter(|&&wrong| wrong).count() as f64 / wrong.len() as f64;
+        let point = |wrong: &&[bool]| FrontPoint {
+            quadratic: 1.0,
+            sum_alpha: 1.0,
+            train_error: 0.0,
+            holdout_error: error(wrong),
+            n_support: 1,
+            equivalent_c: 1.0,
+            margin: 1.0,
+            gap: 0.0,
+        };
+        HeldOut { front: wrong.iter().map(point).collect(), wrong: wrong.iter().map(|wrong| wrong.to_vec()).collect() }
+    }
+
+    #[test]
+    fn widths_are_told_apart_by_the_rows_they_disagree_about() {
+        let rows = |count: usize| (0..40).map(|row| row < count).collect::<Vec<bool>>();
+        let weights = vec![vec![1.0; 40]];
+        let differ = |more: usize| indistinct(&[held(&[&rows(10 + more)])], &[held(&[&rows(10)])], &weights, 40.0);
+        // Of rows that only one is wrong about the difference counts against its root.
+        assert!(differ(1) && !differ(2));
+        let moved: Vec<bool> = (0..40).map(|row| (20..32).contains(&row)).collect();
+        assert!(indistinct(&[held(&[&moved])], &[held(&[&rows(10)])], &weights, 40.0), "12 wrong against 10 others");
+        // The same rows judged twice say no more than once; a first width that is better stays.
+        let twice = |wrong: &[bool]| vec![held(&[wrong]), held(&[wrong])];
+        assert!(indistinct(&twice(&rows(11)), &twice(&rows(10)), &[weights[0].clone(), weights[0].clone()], 40.0));
+        assert!(indistinct(&[held(&[&rows(3)])], &[held(&[&rows(10)])], &weights, 40.0));
+    }
 }

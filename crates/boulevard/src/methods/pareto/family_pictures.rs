@@ -53,9 +53,11 @@ fn errors(model: &ParetoModel, chosen: usize) -> Picture {
     }
     let best = &model.family[chosen];
     let holdouts = best.holdouts;
-    picture.saying(format!(
-        "{} has the lowest estimate, {}, over {holdouts} hold-outs; widths that fell behind after the first ones were not judged further.",
-        name(best),
-        percent(best.lowest())
-    ))
+    let rest = match model.family.iter().all(|own| own.holdouts == holdouts) {
+        true => "",
+        false => "; widths that fell behind after the first ones were not judged further",
+    };
+    let why =
+        if model.has_lowest(chosen) { "has the lowest estimate" } else { "is the kernel's own, within a standard error of the lowest" };
+    picture.saying(format!("{} {why}, {}, over {holdouts} hold-outs{rest}.", name(best), percent(best.lowest())))
 }

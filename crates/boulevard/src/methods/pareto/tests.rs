@@ -546,6 +546,23 @@ fn widths_are_compared_and_the_chosen_one_is_a_front_like_any_other() {
 }
 
 #[test]
+fn an_indefinite_kernel_keeps_its_own_width_unless_another_is_better_for_sure() {
+    let data = crate::data::generate::two_gaussians(60, 1, 2, 1.5);
+    let kernel = Kernel::Epanechnikov { gamma: crate::kernel::Gamma::Rule(crate::kernel::GammaRule::Scale), degree: 1 };
+    let learner = ParetoSvc { kernel: kernel.clone(), n_points: 10, ..ParetoSvc::default() };
+    let model = learner.fit(&data).unwrap();
+    assert!(model.family.iter().all(|own| own.holdouts == 5), "all widths are judged by all hold-outs");
+    let chosen = model.chosen_width().unwrap();
+    let own = kernel.resolve(&data.x, None).unwrap().gamma().unwrap().value().unwrap();
+    let own = model.family.iter().position(|other| (other.gamma / own - 1.0).abs() < 1e-9).unwrap();
+    let lowest = model.family.iter().map(|width| width.lowest()).fold(f64::INFINITY, f64::min);
+    // Two Gaussians are as well told apart at one width as at another: the own one stays.
+    assert_eq!(chosen, own, "{:?}", model.family.iter().map(|width| width.lowest()).collect::<Vec<_>>());
+    assert!(model.family[own].lowest() <= lowest + 0.1);
+    assert_eq!(model.has_lowest(own), model.family[own].lowest() == lowest);
+}
+
+#[test]
 fn weights_are_repeated_rows() {
     let data = crate::data::generate::banana(60, 5);
     let weights: Vec<f64> = (0..60).map(|row| f64::from(row % 3)).collect();
