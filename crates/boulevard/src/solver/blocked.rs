@@ -127,6 +127,7 @@ impl Solver<'_> {
             rounding: T::ROUNDING,
             eased: cold.then(|| self.largest_diagonal()),
             thinned: 1,
+            ahead: self.context.memory.is_none(),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::data::{Csr, Dataset, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason, stopped};
-use crate::solver::{Cluster, DualProblem, Equality, Fleet, Piece, ShardedSolver, SolveDual, fill_up};
+use crate::solver::{Cluster, Fleet, Piece, ShardedSolver};
 
 /// Folds of the cross-validation behind probabilities.
 const FOLDS: usize = 5;
@@ -218,11 +218,8 @@ impl Svr {
         let mut cluster = data.cluster(fleet, &self.kernel, context)?;
         let mut solver = ShardedSolver::new(&mut cluster, None);
         let solution = self.solve_epsilon(&mut solver, hollow.expect_real()?, &costs, epsilon, None)?;
-        let mut report = FitReport::default();
-        report.add(&solution);
         let machine = single_machine(&mut cluster, &solution.coefficients, -solution.offsets[0], &self.solver)?;
-        let rows = costs.iter().filter(|&&cost| cost > 0.0).count();
-        let report = report.finish(start, rows, &[&machine.coefficients], &[&machine.intercepts])?;
+        let report = FitReport::of_one(&solution, start, &costs, &machine)?;
         Ok(SvrModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
     }
 }
@@ -235,16 +232,9 @@ impl OneClass {
         let hollow = data.hollow()?;
         let weights = hollow.weights_or_ones();
         let mut cluster = data.cluster(fleet, &self.kernel, context)?;
-        let (linear, lower) = (vec![0.0; hollow.len()], vec![0.0; hollow.len()]);
-        let first = fill_up(&weights, |_| false, self.nu * weights.iter().sum::<f64>());
-        let problem =
-            DualProblem { linear: &linear, lower: &lower, upper: &weights, kink: 0.0, equality: Equality::Sum, start: Some(&first) };
-        let solution = ShardedSolver::new(&mut cluster, None).solve(&problem, &self.solver.options())?;
-        let mut report = FitReport::default();
-        report.add(&solution);
+        let solution = self.solve(&mut ShardedSolver::new(&mut cluster, None), &weights)?;
         let machine = single_machine(&mut cluster, &solution.coefficients, -solution.offsets[0], &self.solver)?;
-        let rows = weights.iter().filter(|&&weight| weight > 0.0).count();
-        let report = report.finish(start, rows, &[&machine.coefficients], &[&machine.intercepts])?;
+        let report = FitReport::of_one(&solution, start, &weights, &machine)?;
         Ok(OneClassModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
     }
 }

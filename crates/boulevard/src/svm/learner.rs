@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::machine::KernelMachine;
 use super::model::Model;
 use crate::check;
 use crate::data::io::TargetKind;
@@ -168,6 +169,14 @@ impl FitReport {
             route: solution.route,
             ..Self::default()
         });
+    }
+
+    /// Of one machine from one problem; rows without a `price` do not count.
+    pub(crate) fn of_one(solution: &DualSolution, start: Instant, prices: &[f64], machine: &KernelMachine) -> Result<Self> {
+        let mut report = Self::default();
+        report.add(solution);
+        let rows = prices.iter().filter(|&&price| price > 0.0).count();
+        report.finish(start, rows, &[&machine.coefficients], &[&machine.intercepts])
     }
 
     /// Adds what another report says about further problems.

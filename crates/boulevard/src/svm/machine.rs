@@ -17,6 +17,8 @@ use crate::words::share;
 
 /// Samples judged at once; bounds the work space. Callers that judge a table in parts keep to it: then the parts are those of one call.
 pub const ROWS_AT_ONCE: usize = 16_384;
+/// Rows whose outputs are put together at once after a card has summed them.
+const CACHED_ROWS: usize = 1024;
 /// Prediction runs in single precision when its rounding is at most this share of the tolerance the model was solved to.
 pub(super) const SINGLE_SHARE: f64 = 0.1;
 
@@ -119,7 +121,7 @@ impl KernelMachine {
 
     /// The same on a graphics card, where there is one and it is worth it.
     fn on_card(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Option<Vec<f64>>> {
-        let (n, all, outputs) = (x.rows(), self.len(), self.outputs());
+        let (all, outputs) = (self.len(), self.outputs());
         let rows = self.coefficients.len() / all.max(1);
         let counts = match &self.layout {
             Layout::Full => vec![all],
@@ -134,21 +136,27 @@ impl KernelMachine {
         let jobs: Vec<Job<'_>> =
             parts.iter().map(|(first, count, weights)| Job { first: *first, count: *count, outputs: rows, weights }).collect();
         let exactly = jobs.iter().any(|job| job.card_error() > SINGLE_SHARE * self.tolerance);
-        let Some(sums) = card_sums(&self.kernel, &self.vectors, x, &jobs, exactly, context)? else { return Ok(None) };
-        let mut values: Vec<f64> = self.intercepts.iter().copied().cycle().take(n * outputs).collect();
-        for (class, sums) in sums.iter().enumerate() {
-            for (row, sums) in sums.chunks_exact(n.max(1)).enumerate() {
-                let output = match self.layout {
-                    Layout::Full => row,
-                    Layout::Pairs(_) => {
-                        let other = if row < class { row } else { row + 1 };
-                        pair_index(class.min(other), class.max(other), counts.len())
+        // Outputs of some rows next to each other: few enough to stay in the cache while every class adds its part.
+        let finish = |n: usize, sums: &[Vec<f64>]| {
+            let mut values: Vec<f64> = self.intercepts.repeat(n);
+            for (at, values) in values.chunks_mut(CACHED_ROWS * outputs).enumerate() {
+                for (class, sums) in sums.iter().enumerate() {
+                    for (row, sums) in sums.chunks_exact(n.max(1)).enumerate() {
+                        let output = match self.layout {
+                            Layout::Full => row,
+                            Layout::Pairs(_) => {
+                                let other = if row < class { row } else { row + 1 };
+                                pair_index(class.min(other), class.max(other), counts.len())
+                            }
+                        };
+                        let sums = &sums[at * CACHED_ROWS..];
+                        values.iter_mut().skip(output).step_by(outputs).zip(sums).for_each(|(value, sum)| *value += sum);
                     }
-                };
-                values.iter_mut().skip(output).step_by(outputs).zip(sums).for_each(|(value, sum)| *value += sum);
+                }
             }
-        }
-        Ok(Some(values))
+            values
+        };
+        card_sums(&self.kernel, &self.vectors, x, &jobs, exactly, context, &finish)
     }
 
     /// The largest of the outputs' coefficients as vectors.

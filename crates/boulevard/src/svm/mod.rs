@@ -33,6 +33,7 @@ pub use learner::{FitReport, Learner, SolverSettings};
 pub use linear::{LinearMachine, LinearMulticlass, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, WarmStart};
 pub(crate) use machine::pairs;
 pub use machine::{KernelMachine, Layout, ROWS_AT_ONCE};
+pub(crate) use model::kept_facts;
 pub use model::{Answers, Decisions, Fact, Model, Pull, Rows};
 pub use multiclass::Multiclass;
 pub(crate) use multiclass::{argmax, tie_break};

@@ -255,9 +255,32 @@ pub trait Model {
 
     /// Fails if `x` cannot be judged by this model.
     fn check_input(&self, x: &Matrix<'_>) -> Result<()> {
+        self.check_input_by(x, 1)
+    }
+
+    /// [`Model::check_input`] by several threads.
+    fn check_input_by(&self, x: &Matrix<'_>, threads: usize) -> Result<()> {
         if x.columns() != self.features() {
             return Err(Error::shape("feature columns", self.features(), x.columns()));
         }
-        x.check_finite("X")
+        if threads > 1 { x.check_finite_by("X", threads) } else { x.check_finite("X") }
     }
 }
+
+/// What every model keeps in fields of these names.
+macro_rules! kept_facts {
+    () => {
+        fn report(&self) -> &$crate::svm::FitReport {
+            &self.report
+        }
+
+        fn feature_names(&self) -> Option<&[String]> {
+            self.feature_names.as_deref()
+        }
+
+        fn parameters(&self) -> serde_json::Value {
+            serde_json::json!(self.parameters)
+        }
+    };
+}
+pub(crate) use kept_facts;

@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 use super::describe::details;
 use super::learner::{FitReport, Learner, SolverSettings};
 use super::machine::KernelMachine;
-use super::model::{Answers, Decisions, Fact, Model, Rows};
+use super::model::{Answers, Decisions, Fact, Model, Rows, kept_facts};
 use crate::check;
 use crate::data::Dataset;
 use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::{DualProblem, Equality, Solver, fill_up};
+use crate::solver::{DualProblem, DualSolution, Equality, SolveDual, Solver, fill_up};
 use crate::words::g;
 
 /// Parameters of a one-class machine.
@@ -37,6 +37,17 @@ pub struct OneClass {
 impl Default for OneClass {
     fn default() -> Self {
         Self { kernel: Kernel::default(), nu: 0.5, solver: SolverSettings::default() }
+    }
+}
+
+impl OneClass {
+    /// The problem of rows that weigh so much.
+    pub(super) fn solve(&self, solver: &mut impl SolveDual, weights: &[f64]) -> Result<DualSolution> {
+        let zeros = vec![0.0; weights.len()];
+        let first = fill_up(weights, |_| false, self.nu * weights.iter().sum::<f64>());
+        let problem =
+            DualProblem { linear: &zeros, lower: &zeros, upper: weights, kink: 0.0, equality: Equality::Sum, start: Some(&first) };
+        solver.solve(&problem, &self.solver.options())
     }
 }
 
@@ -76,16 +87,9 @@ impl Learner for OneClass {
         let weights = data.weights_or_ones();
         let kernel = self.kernel.resolve(&data.x, data.weights.as_deref())?.similarity();
         let source = self.solver.source(&kernel, &data.x, context);
-        let (linear, lower) = (vec![0.0; data.len()], vec![0.0; data.len()]);
-        let first = fill_up(&weights, |_| false, self.nu * weights.iter().sum::<f64>());
-        let problem =
-            DualProblem { linear: &linear, lower: &lower, upper: &weights, kink: 0.0, equality: Equality::Sum, start: Some(&first) };
-        let solution = Solver::new(&source, self.solver.cache_bytes(), context)?.solve(&problem, &self.solver.options())?;
-        let mut report = FitReport::default();
-        report.add(&solution);
+        let solution = self.solve(&mut Solver::new(&source, self.solver.cache_bytes(), context)?, &weights)?;
         let machine = KernelMachine::single(data, kernel, &solution.coefficients, -solution.offsets[0], self.solver.tolerance);
-        let rows = weights.iter().filter(|&&w| w > 0.0).count();
-        let report = report.finish(start, rows, &[&machine.coefficients], &[&machine.intercepts])?;
+        let report = FitReport::of_one(&solution, start, &weights, &machine)?;
         Ok(OneClassModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
     }
 }
@@ -110,20 +114,10 @@ impl Model for OneClassModel {
     /// Whether each sample lies inside.
     type Prediction = Vec<bool>;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.machine.features
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::describe::details;
 use super::learner::{FitReport, Learner, SolverSettings};
 use super::machine::KernelMachine;
-use super::model::{Answers, Decisions, Fact, Model, Rows};
+use super::model::{Answers, Decisions, Fact, Model, Rows, kept_facts};
 use crate::check;
 use crate::data::Dataset;
 use crate::data::io::TargetKind;
@@ -148,11 +148,8 @@ impl Learner for Svr {
             }
             Tube::Nu(nu) => self.solve_nu(&source, y, &costs, nu, context)?,
         };
-        let mut report = FitReport::default();
-        report.add(&solution);
         let machine = KernelMachine::single(data, kernel, &coefficients, intercept, self.solver.tolerance);
-        let rows = costs.iter().filter(|&&c| c > 0.0).count();
-        let report = report.finish(start, rows, &[&machine.coefficients], &[&machine.intercepts])?;
+        let report = FitReport::of_one(&solution, start, &costs, &machine)?;
         Ok(SvrModel { parameters: self.clone(), machine, feature_names: data.feature_names.clone(), report })
     }
 }
@@ -173,20 +170,10 @@ pub struct SvrModel {
 impl Model for SvrModel {
     type Prediction = Vec<f64>;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.machine.features
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {

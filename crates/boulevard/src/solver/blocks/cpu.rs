@@ -311,6 +311,17 @@ impl<T: Real> BlockEngine for CpuBlocks<'_, T> {
         Ok(all)
     }
 
+    fn active_gradient(&mut self) -> Option<(Vec<u32>, Vec<f64>)> {
+        Some((self.active.clone(), self.gradient.clone()))
+    }
+
+    fn set_active(&mut self, gradient: &[f64], status: &[u8]) {
+        self.gradient.copy_from_slice(gradient);
+        self.status.copy_from_slice(status);
+        self.active.iter().zip(status).for_each(|(&id, &status)| self.parked_status[id as usize] = status);
+        self.exact.fill(false);
+    }
+
     fn unwatch(&mut self) {
         (self.watch.context.observer, self.watch.context.deadline) = (None, None);
     }

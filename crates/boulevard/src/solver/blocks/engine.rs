@@ -200,6 +200,14 @@ pub(crate) trait BlockEngine {
         Ok(true)
     }
 
+    /// Active variables and their gradients, where these are at hand.
+    fn active_gradient(&mut self) -> Option<(Vec<u32>, Vec<f64>)> {
+        None
+    }
+
+    /// Sets gradients and statuses of all active variables, in the order of [`Self::active_gradient`]; asked only of engines that have it.
+    fn set_active(&mut self, _gradient: &[f64], _status: &[u8]) {}
+
     /// From now on nobody is asked whether to stop, and the clock does not count: what follows is the final check.
     fn unwatch(&mut self);
 

@@ -14,6 +14,7 @@
 //! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory, [`CardBlocks`] on a graphics card, [`shards`] on
 //! many machines.
 
+mod ahead;
 mod card;
 mod cpu;
 mod ease;

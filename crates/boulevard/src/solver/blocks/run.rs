@@ -1,5 +1,6 @@
 //! The loop: sets, their solutions, the gradient after them.
 
+use super::ahead::Trail;
 use super::ease::unit;
 use super::engine::{Answer, BlockEngine, Load, Moved, Narrow, Outcome, Set, Want};
 use super::newton::{Factored, Schedule};
@@ -41,6 +42,8 @@ pub(crate) struct Plan {
     pub eased: Option<f64>,
     /// So many times as many candidates are looked at as a set takes: every so manieth of them comes first.
     pub thinned: usize,
+    /// Whether points of the last sweeps may be remembered: some 200 bytes for every active row.
+    pub ahead: bool,
 }
 
 /// How a descent ended.
@@ -71,6 +74,8 @@ pub(super) struct Loop<'a> {
     pub support: usize,
     pub free: usize,
     pub schedule: Schedule,
+    /// Points of the last sweeps.
+    pub trail: Trail,
     /// The factor of the last of Newton's steps.
     pub factored: Factored,
     /// Violation below which rows are parked next.
@@ -114,6 +119,7 @@ impl<'a> Loop<'a> {
             support,
             free,
             schedule,
+            trail: Trail::default(),
             factored: Factored::default(),
             park_at: f64::INFINITY,
             active,
@@ -168,6 +174,7 @@ impl<'a> Loop<'a> {
             if park && !self.refreshed && self.later.is_empty() && gap <= REFRESH_AT * self.options.tolerance {
                 self.refreshed = true;
                 if self.refresh()? {
+                    self.trail.forget();
                     self.schedule.refreshed();
                     answer = self.look(set)?;
                     continue;
@@ -178,6 +185,10 @@ impl<'a> Loop<'a> {
                 self.park(set, &answer)?;
             }
             if park && let Some(next) = self.newton(set, &answer)? {
+                answer = next;
+                continue;
+            }
+            if park && let Some(next) = self.look_ahead(set, gap)? {
                 answer = next;
                 continue;
             }
@@ -229,6 +240,7 @@ impl<'a> Loop<'a> {
         // What follows is the caller's own work, while the sums are on their way.
         let outcome = self.engine.push(moved_there, &self.progress(Some(gap)));
         *self.iterations += solution.steps;
+        self.trail.round(moved.len());
         self.schedule.round(ids.len(), solution.steps, moved.len(), self.active);
         let mostly_free = self.mostly_free();
         set.size = if mostly_free { self.plan.small_set } else { self.plan.set };
@@ -268,6 +280,9 @@ impl<'a> Loop<'a> {
 
     pub(super) fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<()> {
         let left = self.engine.narrow(rule)?;
+        if left != self.active {
+            self.trail.forget();
+        }
         if left < self.active && self.since.is_none() {
             self.since = Some(self.b.to_vec());
         }
@@ -285,6 +300,7 @@ impl<'a> Loop<'a> {
         let Some(since) = &self.since else { return Ok(()) };
         let ids: Vec<u32> = (0..self.b.len()).filter(|&i| self.b[i] != since[i]).map(|i| i as u32).collect();
         let steps: Vec<f64> = ids.iter().map(|&id| self.b[id as usize] - since[id as usize]).collect();
+        self.trail.forget();
         self.engine.widen(Moved { ids: &ids, steps: &steps, status: &[] })?;
         self.since = None;
         self.active = self.b.len();

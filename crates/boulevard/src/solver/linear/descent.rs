@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use super::loss::{Certificate, Pull, Samples, certify};
 use super::newton::Point;
 use super::table::LinearTable;
-use super::{LinearLoss, LinearOutcome, LinearStart};
+use super::{LinearLoss, LinearOutcome, LinearStart, Task};
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::observe::{Context, PIECE, Progress, StopReason, stopped};
+use crate::observe::{PIECE, Progress, StopReason, stopped};
 use crate::random::Random;
 use crate::simd;
 
@@ -245,15 +245,8 @@ impl<'a> Descent<'a> {
     }
 }
 
-pub(super) fn solve(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    free_bias: bool,
-    constant: Option<f64>,
-    start: &LinearStart,
-    tolerance: f64,
-    context: &Context<'_>,
-) -> Result<LinearOutcome> {
+pub(super) fn solve(task: &Task<'_>, constant: Option<f64>, start: &LinearStart) -> Result<LinearOutcome> {
+    let Task { table, samples, free_bias, tolerance, context } = *task;
     let n = table.rows();
     let mut state = Descent::new(table, samples, free_bias, constant, start)?;
     let mean = state.squares.iter().sum::<f64>() / n.max(1) as f64;

@@ -8,13 +8,13 @@
 //! (Mehrotra 1992; Ferris and Munson 2003 for support vector machines). All rows enter every system, so a step costs
 //! `rows * columns^2`; 10 to 20 steps are usual, 54 were the most in 600 hostile problems.
 
-use super::LinearOutcome;
 use super::loss::{Certificate, Pull, Samples, certify, without_dual};
 use super::newton::{Point, solve_scaled};
 use super::table::LinearTable;
+use super::{LinearOutcome, Task};
 use crate::error::Result;
 use crate::linalg;
-use crate::observe::{Context, Progress, StopReason, stopped};
+use crate::observe::{Progress, StopReason, stopped};
 
 const MOST_STEPS: usize = 200;
 /// Share of the way to the boundary that a step may take.
@@ -41,15 +41,8 @@ fn priced_sides(samples: &Samples<'_>, n: usize) -> Vec<Side> {
 
 /// The point with the certificate that `dual` gives it. Near the end the bias that is best for the weights brings the gap down a step
 /// earlier.
-fn certified(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    pull: &Pull,
-    free_bias: bool,
-    point: &Point,
-    dual: Vec<f64>,
-    tolerance: f64,
-) -> Result<(Point, Certificate)> {
+fn certified(task: &Task<'_>, pull: &Pull, point: &Point, dual: Vec<f64>) -> Result<(Point, Certificate)> {
+    let Task { table, samples, free_bias, tolerance, .. } = *task;
     let parts = table.backward_sides(&dual)?;
     let now = (point.clone(), certify(&parts, samples, pull, free_bias, point, dual.clone()));
     if free_bias && now.1.relative() > tolerance && now.1.relative() < 1e-2 {
@@ -66,16 +59,8 @@ fn certified(
 }
 
 // long: one predictor-corrector loop; its four vectors move together.
-pub(super) fn solve(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    pull: &Pull,
-    free_bias: bool,
-    mut point: Point,
-    start: Option<&[f64]>,
-    tolerance: f64,
-    context: &Context<'_>,
-) -> Result<LinearOutcome> {
+pub(super) fn solve(task: &Task<'_>, pull: &Pull, mut point: Point, start: Option<&[f64]>) -> Result<LinearOutcome> {
+    let Task { table, samples, free_bias, tolerance, context } = *task;
     let (n, columns) = (table.rows(), table.columns());
     let sides = priced_sides(samples, n);
     let count = sides.len().max(1) as f64;
@@ -101,7 +86,7 @@ pub(super) fn solve(
         for _ in 0..MOST_STEPS {
             let mut dual = vec![0.0; n];
             sides.iter().zip(&a).for_each(|(s, a)| dual[s.row] += s.sign * a);
-            let now = certified(table, samples, pull, free_bias, &point, dual, tolerance)?;
+            let now = certified(task, pull, &point, dual)?;
             let gap = now.1.relative();
             let before = best.as_ref().map_or(f64::INFINITY, |(_, best)| best.gap);
             stalled = if now.1.gap > 0.9 * before { stalled + 1 } else { 0 };

@@ -9,10 +9,9 @@
 
 use super::loss::{Certificate, Pull, Samples, certify, without_dual};
 use super::newton::{Gradient, Newton, Point, Response};
-use super::table::LinearTable;
-use super::{LinearOutcome, interior};
+use super::{LinearOutcome, Task, interior};
 use crate::error::Result;
-use crate::observe::{Context, Progress, StopReason, stopped};
+use crate::observe::{Progress, StopReason, stopped};
 
 /// Growth of the stiffness per outer round.
 const GROWTH: f64 = 5.0;
@@ -34,28 +33,19 @@ struct Run {
     stop: Option<StopReason>,
 }
 
-/// Solves to a relative gap of `tolerance`. `start` is a dual point to begin with.
-pub(super) fn solve(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    free_bias: bool,
-    point: Point,
-    start: Option<&[f64]>,
-    tolerance: f64,
-    context: &Context<'_>,
-) -> Result<LinearOutcome> {
+/// `start` is a dual point to begin with.
+pub(super) fn solve(task: &Task<'_>, point: Point, start: Option<&[f64]>) -> Result<LinearOutcome> {
+    let Task { table, samples, tolerance, .. } = *task;
     let pull = Pull::none(table.columns());
     let multiplier = start.map_or_else(|| vec![0.0; table.rows()], <[f64]>::to_vec);
     // A stiffer first round for warm starts was measured slower: 50 refits of spambase with a new column each took 1368 steps instead of
     // 1092 (gap 1e-2), 2075 instead of 1830 (1e-4).
     let stiffness = samples.mean_price() / spread(samples.target);
-    let first = tolerance.max(APART);
-    let mut run = rounds(table, samples, &pull, free_bias, point, multiplier, stiffness, first, context)?;
+    let mut run = rounds(&Task { tolerance: tolerance.max(APART), ..*task }, &pull, point, multiplier, stiffness)?;
     let mut method = "augmented Lagrangian";
     if run.stop == Some(StopReason::Converged) && run.certificate.relative() > tolerance {
         method = "augmented Lagrangian with near rows";
-        let near = near_rows(table, samples, free_bias, &mut run, stiffness, tolerance, context);
-        if let Err(reason) = stopped(near)? {
+        if let Err(reason) = stopped(near_rows(task, &mut run, stiffness))? {
             run.stop = Some(reason);
         }
     }
@@ -63,7 +53,7 @@ pub(super) fn solve(
         Some(stop) => Ok(LinearOutcome { point: run.point, certificate: run.certificate, iterations: run.iterations, stop, method }),
         None => {
             let dual = run.certificate.dual;
-            let mut outcome = interior::solve(table, samples, &pull, free_bias, run.point, Some(&dual), tolerance, context)?;
+            let mut outcome = interior::solve(task, &pull, run.point, Some(&dual))?;
             outcome.iterations += run.iterations;
             Ok(outcome)
         }
@@ -79,17 +69,8 @@ fn spread(target: &[f64]) -> f64 {
 }
 
 /// Outer rounds on all rows of a table; `stop` is none where they stalled.
-fn rounds(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    pull: &Pull,
-    free_bias: bool,
-    mut point: Point,
-    mut multiplier: Vec<f64>,
-    mut stiffness: f64,
-    tolerance: f64,
-    context: &Context<'_>,
-) -> Result<Run> {
+fn rounds(task: &Task<'_>, pull: &Pull, mut point: Point, mut multiplier: Vec<f64>, mut stiffness: f64) -> Result<Run> {
+    let Task { table, samples, free_bias, tolerance, context } = *task;
     let mut newton = Newton::new(table, free_bias);
     let most = MOST_GROWTH * stiffness;
     let (mut iterations, mut without_progress) = (0, 0);
@@ -168,15 +149,8 @@ fn slack(samples: &Samples<'_>, point: &Point, slopes: &[f64], pull: &Pull) -> (
 }
 
 /// Brings a run from a rough gap to `tolerance` by solving for the rows near a corner alone.
-fn near_rows(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    free_bias: bool,
-    run: &mut Run,
-    stiffness: f64,
-    tolerance: f64,
-    context: &Context<'_>,
-) -> Result<()> {
+fn near_rows(task: &Task<'_>, run: &mut Run, stiffness: f64) -> Result<()> {
+    let Task { table, samples, free_bias, tolerance, context } = *task;
     let (n, columns) = (table.rows(), table.columns());
     let mut size = (4 * columns).max(n / 10).max(500).min(n);
     loop {
@@ -211,12 +185,12 @@ fn near_rows(
         let (target, up, down) = (pick(samples.target), pick(samples.up), pick(samples.down));
         let small = Samples { target: &target, up: &up, down: &down, ..*samples };
         let point = Point { w: run.point.w.clone(), bias: run.point.bias, residuals: pick(&run.point.residuals) };
-        let asked = 0.3 * tolerance;
         let dual = pick(&run.certificate.dual);
-        let mut inner = rounds(&part, &small, &pull, free_bias, point.clone(), dual, GROWTH * GROWTH * stiffness, asked, context)?;
+        let inside = Task { table: &part, samples: &small, free_bias, tolerance: 0.3 * tolerance, context };
+        let mut inner = rounds(&inside, &pull, point.clone(), dual, GROWTH * GROWTH * stiffness)?;
         if inner.stop.is_none() {
             let dual = inner.certificate.dual;
-            let outcome = interior::solve(&part, &small, &pull, free_bias, inner.point, Some(&dual), asked, context)?;
+            let outcome = interior::solve(&inside, &pull, inner.point, Some(&dual))?;
             inner = Run {
                 point: outcome.point,
                 certificate: outcome.certificate,

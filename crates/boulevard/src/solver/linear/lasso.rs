@@ -6,13 +6,13 @@
 //! table and what the model costs. The dual point is the losses' slopes scaled until
 //! `|X' dual| <= 1` holds.
 
-use super::LinearOutcome;
 use super::lasso_model::Model;
 use super::loss::{Certificate, Samples, balance, not_negative};
 use super::newton::{Point, Response};
 use super::table::LinearTable;
+use super::{LinearOutcome, Task};
 use crate::error::Result;
-use crate::observe::{Context, Progress, StopReason, stopped};
+use crate::observe::{Progress, StopReason, stopped};
 
 const MOST_STEPS: usize = 500;
 /// Far from the solution a model is minimised until this share of its slopes is left; nearer, until the gap's share.
@@ -20,14 +20,8 @@ const ROUGH: f64 = 0.03;
 /// Columns that join at least per step.
 const LEAST_JOINING: usize = 64;
 
-pub(super) fn solve(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    free_bias: bool,
-    mut point: Point,
-    tolerance: f64,
-    context: &Context<'_>,
-) -> Result<LinearOutcome> {
+pub(super) fn solve(task: &Task<'_>, mut point: Point) -> Result<LinearOutcome> {
+    let Task { table, samples, tolerance, context, .. } = *task;
     let response = Response::Squared(*samples);
     let d = table.columns();
     let mut best: Option<(Point, Certificate)> = None;
@@ -38,7 +32,7 @@ pub(super) fn solve(
             let mut gradient = table.backward(&slopes)?;
             table.between_wide(d)?;
             gradient.iter_mut().for_each(|v| *v = -*v);
-            let certificate = certify(table, samples, free_bias, &point, slopes.clone())?;
+            let certificate = certify(task, &point, slopes.clone())?;
             let gap = certificate.relative();
             table.between_wide(d)?;
             if best.as_ref().is_none_or(|(_, best)| certificate.gap < best.gap) {
@@ -56,7 +50,7 @@ pub(super) fn solve(
             let in_play = columns_in_play(&point.w, &gradient, joining, d);
             table.between_wide(d)?;
             let part = table.columns_of(&in_play)?;
-            if !step(table, &part, samples, free_bias, &mut point, &in_play, &gradient, &slopes, tolerance, gap)? {
+            if !step(task, &part, &mut point, &in_play, &gradient, &slopes, gap)? {
                 if joining >= d {
                     break;
                 }
@@ -97,17 +91,15 @@ fn columns_in_play(w: &[f64], gradient: &[f64], joining: usize, d: usize) -> Vec
 
 /// One proximal Newton step on some columns; `false` where nothing moved.
 fn step(
-    table: &LinearTable<'_>,
+    task: &Task<'_>,
     part: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    free_bias: bool,
     point: &mut Point,
     columns: &[usize],
     gradient: &[f64],
     slopes: &[f64],
-    tolerance: f64,
     gap: f64,
 ) -> Result<bool> {
+    let Task { table, samples, free_bias, tolerance, .. } = *task;
     let curvature: Vec<f64> = point.residuals.iter().enumerate().map(|(i, &r)| samples.squared_slope(i, r).1).collect();
     let m = columns.len();
     // The bias is the last variable and has no penalty.
@@ -159,19 +151,19 @@ fn step(
     Ok(true)
 }
 
-fn certify(table: &LinearTable<'_>, samples: &Samples<'_>, free_bias: bool, point: &Point, mut dual: Vec<f64>) -> Result<Certificate> {
-    if free_bias {
+fn certify(task: &Task<'_>, point: &Point, mut dual: Vec<f64>) -> Result<Certificate> {
+    if task.free_bias {
         let [up, down] = balance(&dual, 0.0);
         dual.iter_mut().for_each(|v| *v *= if *v > 0.0 { up } else { down });
     }
-    let mut back = table.backward(&dual)?;
-    table.between_wide(back.len())?;
+    let mut back = task.table.backward(&dual)?;
+    task.table.between_wide(back.len())?;
     let largest = back.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     if largest > 1.0 {
         dual.iter_mut().for_each(|v| *v /= largest);
         back.iter_mut().for_each(|v| *v /= largest);
     }
-    Ok(certified(samples, point, dual, &back))
+    Ok(certified(task.samples, point, dual, &back))
 }
 
 /// Certifies a point with a dual point that keeps its bounds; `back` is `X' dual`.

@@ -23,12 +23,13 @@ mod table;
 mod tests;
 
 pub use crammer_singer::{ClassesProblem, ClassesSolution, solve_classes};
-use loss::Certificate;
+use loss::{Certificate, Samples};
 use newton::Point;
 pub use solve::solve_linear;
+use table::LinearTable;
 
 use crate::data::Matrix;
-use crate::observe::StopReason;
+use crate::observe::{Context, StopReason};
 
 /// How residuals outside the tube are priced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -119,6 +120,16 @@ pub struct LinearSolution {
     pub stop: StopReason,
     /// The algorithm that was chosen.
     pub method: &'static str,
+}
+
+/// What the algorithms are asked: to bring the relative gap of samples on a table below `tolerance`.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    table: &'a LinearTable<'a>,
+    samples: &'a Samples<'a>,
+    free_bias: bool,
+    tolerance: f64,
+    context: &'a Context<'a>,
 }
 
 /// What the algorithms return.

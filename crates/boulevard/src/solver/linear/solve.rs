@@ -5,7 +5,8 @@ use super::newton::Point;
 use super::reduce::Reduced;
 use super::table::LinearTable;
 use super::{
-    Bias, LinearLoss, LinearOutcome, LinearProblem, LinearSolution, LinearStart, Regularizer, descent, interior, lagrangian, lasso, squared,
+    Bias, LinearLoss, LinearOutcome, LinearProblem, LinearSolution, LinearStart, Regularizer, Task, descent, interior, lagrangian, lasso,
+    squared,
 };
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -161,7 +162,7 @@ impl<'a> LinearRun<'a> {
     fn run(&self) -> Result<LinearOutcome> {
         let (n, d) = (self.table.rows(), self.table.columns());
         if self.problem.regularizer == Regularizer::L1 {
-            return lasso::solve(&self.table, &self.samples, self.free_bias, self.start_point()?, self.tolerance, self.context);
+            return lasso::solve(&self.task(&self.table), self.start_point()?);
         }
         let sparse = self.table.x().is_sparse();
         let affordable = n.min(d) <= if sparse { MOST_DENSE / 4 } else { MOST_DENSE };
@@ -177,19 +178,24 @@ impl<'a> LinearRun<'a> {
         exactly()
     }
 
+    /// The same on a table, its own or a smaller one.
+    fn task<'b>(&'b self, table: &'b LinearTable<'b>) -> Task<'b> {
+        Task { table, samples: &self.samples, free_bias: self.free_bias, tolerance: self.tolerance, context: self.context }
+    }
+
     fn start_point(&self) -> Result<Point> {
         Point::new(&self.table, self.samples.target, self.start.weights.clone(), self.start.bias)
     }
 
     fn descend(&self) -> Result<LinearOutcome> {
-        descent::solve(&self.table, &self.samples, self.free_bias, self.constant, &self.start, self.tolerance, self.context)
+        descent::solve(&self.task(&self.table), self.constant, &self.start)
     }
 
     /// The methods for tables with fewer columns than rows.
     fn dense(&self, table: &LinearTable<'_>, point: Point) -> Result<LinearOutcome> {
-        let (samples, free_bias, tolerance, context) = (&self.samples, self.free_bias, self.tolerance, self.context);
+        let (task, tolerance) = (self.task(table), self.tolerance);
         if self.problem.loss == LinearLoss::Squared {
-            return squared::solve(table, samples, free_bias, point, tolerance, context);
+            return squared::solve(&task, point);
         }
         let n = table.rows();
         let dual = (!self.start.dual.is_empty()).then_some(&self.start.dual[..]);
@@ -197,7 +203,7 @@ impl<'a> LinearRun<'a> {
         if small || (!self.warm && n * (table.columns() + 1).pow(2) <= SMALL_STEP) {
             let pull = Pull::none(table.columns());
             let asked = if small { tolerance.min(1e-13) } else { tolerance };
-            let mut outcome = interior::solve(table, samples, &pull, free_bias, point.clone(), dual, asked, context)?;
+            let mut outcome = interior::solve(&Task { tolerance: asked, ..task }, &pull, point.clone(), dual)?;
             if small {
                 // A finish that is stopped leaves what there was.
                 let (stop, before) = (outcome.stop, (outcome.point.clone(), outcome.certificate.clone(), outcome.iterations));
@@ -216,10 +222,10 @@ impl<'a> LinearRun<'a> {
                 return Ok(outcome);
             }
             let dual = outcome.certificate.dual.clone();
-            let other = lagrangian::solve(table, samples, free_bias, outcome.point.clone(), Some(&dual), tolerance, context)?;
+            let other = lagrangian::solve(&task, outcome.point.clone(), Some(&dual))?;
             return Ok(if other.certificate.gap < outcome.certificate.gap { other } else { outcome });
         }
-        lagrangian::solve(table, samples, free_bias, point, dual, tolerance, context)
+        lagrangian::solve(&task, point, dual)
     }
 
     /// More columns than rows: with a ridge first, by pivots where its certificate does not hold.

@@ -4,12 +4,11 @@
 //! `newton.rs` for their cost). Large prices and few active rows can need hundreds; after some steps the prices are therefore lowered
 //! and raised again tenfold at a time, each solution being the start of the next.
 
-use super::LinearOutcome;
 use super::loss::{Certificate, Pull, Samples, certify, without_dual};
 use super::newton::{Gradient, Newton, Point, Response};
-use super::table::LinearTable;
+use super::{LinearOutcome, Task};
 use crate::error::Result;
-use crate::observe::{Context, Progress, StopReason, stopped};
+use crate::observe::{Progress, StopReason, stopped};
 
 /// Steps before the prices are lowered.
 const COLD_STEPS: usize = 25;
@@ -20,28 +19,20 @@ const MOST_STEPS: usize = 1000;
 /// Relative gap that is always asked for: the last step of a finite method brings it for nothing.
 const CHEAP_GAP: f64 = 1e-9;
 
-pub(super) fn solve(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
-    free_bias: bool,
-    mut point: Point,
-    tolerance: f64,
-    context: &Context<'_>,
-) -> Result<LinearOutcome> {
+pub(super) fn solve(task: &Task<'_>, mut point: Point) -> Result<LinearOutcome> {
+    let Task { table, samples, free_bias, tolerance, .. } = *task;
     let pull = Pull::none(table.columns());
     let mut newton = Newton::new(table, free_bias);
     let mut iterations = 0;
-    let (mut stop, mut certificate) =
-        descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, COLD_STEPS, &mut iterations, context)?;
+    let (mut stop, mut certificate) = descend(task, &pull, &mut newton, &mut point, COLD_STEPS, &mut iterations)?;
     if stop == Some(StopReason::MaxIterations) {
         for factor in [1e-4, 1e-3, 1e-2, 1e-1] {
             let up: Vec<f64> = samples.up.iter().map(|v| factor * v).collect();
             let down: Vec<f64> = samples.down.iter().map(|v| factor * v).collect();
             let cheaper = Samples { up: &up, down: &down, ..*samples };
-            descend(table, &cheaper, &pull, &mut newton, free_bias, &mut point, tolerance, PATH_STEPS, &mut iterations, context)?;
+            descend(&Task { samples: &cheaper, ..*task }, &pull, &mut newton, &mut point, PATH_STEPS, &mut iterations)?;
         }
-        (stop, certificate) =
-            descend(table, samples, &pull, &mut newton, free_bias, &mut point, tolerance, MOST_STEPS, &mut iterations, context)?;
+        (stop, certificate) = descend(task, &pull, &mut newton, &mut point, MOST_STEPS, &mut iterations)?;
     }
     let reached = certificate.relative() <= tolerance;
     let stop = match stop {
@@ -54,17 +45,14 @@ pub(super) fn solve(
 
 /// Steps until the gap is small, no step helps (none), or the limit is reached.
 fn descend(
-    table: &LinearTable<'_>,
-    samples: &Samples<'_>,
+    task: &Task<'_>,
     pull: &Pull,
     newton: &mut Newton<'_>,
-    free_bias: bool,
     point: &mut Point,
-    tolerance: f64,
     limit: usize,
     iterations: &mut u64,
-    context: &Context<'_>,
 ) -> Result<(Option<StopReason>, Certificate)> {
+    let Task { table, samples, free_bias, tolerance, context } = *task;
     let response = Response::Squared(*samples);
     let tolerance = tolerance.min(CHEAP_GAP);
     let mut last: Option<(Point, Certificate)> = None;

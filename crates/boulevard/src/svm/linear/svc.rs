@@ -22,7 +22,7 @@ use crate::svm::calibration::Calibration;
 use crate::svm::classifier::{Classifier, Outputs};
 use crate::svm::describe::{calibration_details, details};
 use crate::svm::learner::{FitReport, Learner};
-use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
+use crate::svm::model::{Answers, Decisions, Fact, Model, Rows, kept_facts};
 use crate::svm::pictures;
 use crate::svm::sharpening::CalibrationMethod;
 use crate::svm::svc::{ClassWeight, Classes};
@@ -291,20 +291,10 @@ impl Classifier for LinearSvcModel {
 impl Model for LinearSvcModel {
     type Prediction = Categories;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.machine.features
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {

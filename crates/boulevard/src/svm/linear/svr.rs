@@ -16,7 +16,7 @@ use crate::picture::Picture;
 use crate::solver::linear::{Bias, LinearLoss, LinearProblem, Regularizer, solve_linear};
 use crate::svm::describe::details;
 use crate::svm::learner::{FitReport, Learner};
-use crate::svm::model::{Answers, Decisions, Fact, Model, Rows};
+use crate::svm::model::{Answers, Decisions, Fact, Model, Rows, kept_facts};
 use crate::svm::pictures;
 
 /// Parameters of a linear regressor.
@@ -111,20 +111,10 @@ pub struct LinearSvrModel {
 impl Model for LinearSvrModel {
     type Prediction = Vec<f64>;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.machine.features
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {

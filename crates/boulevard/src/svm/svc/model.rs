@@ -57,7 +57,7 @@ impl Classifier for SvcModel {
     }
 
     fn outputs_in(&self, x: &Matrix<'_>, context: &Context<'_>) -> Result<Vec<f64>> {
-        self.check_input(x)?;
+        self.check_input_by(x, context.threads)?;
         self.machine.evaluate(x, context)
     }
 }

@@ -53,7 +53,7 @@ impl Loop<'_> {
     }
 
     /// Group of a variable.
-    fn group(&self, id: u32) -> usize {
+    pub(super) fn group(&self, id: u32) -> usize {
         usize::from(self.groups == 2 && self.problem.in_second_group(id as usize))
     }
 

@@ -278,7 +278,7 @@ impl<'a> Cluster<'a> {
             self.report.received += bytes.len() as u64;
             let (reply, seconds) = Reply::from_bytes(&bytes)?;
             match reply {
-                Reply::Failed(why) => return Err(Error::data(format!("shard {shard}: {why}"))),
+                Reply::Failed { why } => return Err(Error::data(format!("shard {shard}: {why}"))),
                 Reply::Refused { device, reason } => return Err(Error::Device { device, reason: format!("shard {shard}: {reason}") }),
                 _ => {}
             }
@@ -315,7 +315,7 @@ impl<'a> Cluster<'a> {
                 self.report.sent += bytes.len() as u64;
                 match self.fleet.call(vec![(shard, bytes)])?.pop().flatten() {
                     Some(bytes) => match Reply::from_bytes(&bytes)?.0 {
-                        Reply::Failed(why) => return Err(Error::data(format!("shard {shard}: {why}"))),
+                        Reply::Failed { why } => return Err(Error::data(format!("shard {shard}: {why}"))),
                         reply => return Ok(reply),
                     },
                     None => self.alive[shard] = false,
@@ -378,7 +378,7 @@ impl<'a> Cluster<'a> {
             let ids: Vec<u32> = rows.iter().copied().filter(|&row| self.owner(row) == shard && !self.store.contains(row)).collect();
             if !ids.is_empty() {
                 let before = self.alive.clone();
-                let Reply::Features(features) = self.insist(shard, &Request::Features { ids })? else { return Err(confused()) };
+                let Reply::Features { features } = self.insist(shard, &Request::Features { ids })? else { return Err(confused()) };
                 self.learn(&features)?;
                 // Who was lost on the way knows its rows again, but nothing of the problem.
                 for other in 0..self.shards() {

@@ -202,7 +202,7 @@ impl BlockEngine for Shards<'_, '_> {
 
     fn narrow(&mut self, rule: Narrow<'_>) -> Outcome<usize> {
         let stay = |engine: &Self, shard: usize| match rule {
-            Narrow::To(ids) => Stay::To(engine.on_shard(ids, shard)),
+            Narrow::To(ids) => Stay::To { ids: engine.on_shard(ids, shard) },
             Narrow::Unsettled { extremes, margin, kept, .. } => Stay::Unsettled { extremes, margin, kept: engine.on_shard(kept, shard) },
         };
         let mut left = 0;
@@ -210,7 +210,7 @@ impl BlockEngine for Shards<'_, '_> {
             let replies = self.all(&QUIET, |engine, shard| Ok(Request::Narrow { stay: stay(engine, shard), apply }))?;
             left = 0;
             for (_, reply) in replies {
-                let Reply::Count(count) = reply else { return Err(confused().into()) };
+                let Reply::Count { count } = reply else { return Err(confused().into()) };
                 left += count as usize;
             }
             if !apply && (left == 0 || matches!(rule, Narrow::Unsettled { at_most, .. } if left > at_most)) {
@@ -244,7 +244,7 @@ impl BlockEngine for Shards<'_, '_> {
         })?;
         let mut drift = Drift::default();
         for (_, reply) in replies {
-            let Reply::Drift(of_shard) = reply else { return Err(confused().into()) };
+            let Reply::Drift { drift: of_shard } = reply else { return Err(confused().into()) };
             drift.largest = drift.largest.max(of_shard.largest);
             drift.rows += of_shard.rows;
         }
@@ -263,7 +263,7 @@ impl BlockEngine for Shards<'_, '_> {
             let replies = self.cluster.call(messages)?;
             for (shard, reply) in std::mem::take(&mut missing).into_iter().zip(replies) {
                 match reply {
-                    Some(Reply::Gradient(values)) => {
+                    Some(Reply::Gradient { values }) => {
                         self.of_shard(shard).iter().zip(values).for_each(|(&variable, g)| all[variable as usize] = g);
                     }
                     Some(_) => return Err(confused().into()),

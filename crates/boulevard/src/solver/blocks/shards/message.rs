@@ -22,26 +22,13 @@ impl Features {
     pub(super) fn none() -> Self {
         Self { ids: Vec::new(), rows: None }
     }
-
-    fn write(&self, to: &mut Writer) {
-        to.ids(&self.ids);
-        if let Some(rows) = &self.rows {
-            to.rows(rows);
-        }
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self> {
-        let ids = from.ids()?;
-        let rows = if ids.is_empty() { None } else { Some(from.rows()?) };
-        Ok(Self { ids, rows })
-    }
 }
 
 /// Which rows stay active, of one shard.
 #[derive(Debug, PartialEq)]
 pub(super) enum Stay {
     /// These.
-    To(Vec<u32>),
+    To { ids: Vec<u32> },
     /// These and those that are not settled.
     Unsettled { extremes: [Extremes; 2], margin: f64, kept: Vec<u32> },
 }
@@ -106,12 +93,22 @@ pub(super) enum Reply {
         kept: Vec<f64>,
         features: Features,
     },
-    Features(Features),
-    Count(u64),
-    Drift(Drift),
-    Gradient(Vec<f64>),
+    Features {
+        features: Features,
+    },
+    Count {
+        count: u64,
+    },
+    Drift {
+        drift: Drift,
+    },
+    Gradient {
+        values: Vec<f64>,
+    },
     /// It cannot be done, and why.
-    Failed(String),
+    Failed {
+        why: String,
+    },
     /// The device that was asked for cannot be used, and why.
     Refused {
         device: String,
@@ -119,30 +116,147 @@ pub(super) enum Reply {
     },
 }
 
-fn write_extremes(to: &mut Writer, extremes: &[Extremes; 2]) {
-    for of_group in extremes {
-        to.f64(of_group.least_up);
-        to.f64(of_group.most_low);
+/// A part of a message, in both directions.
+trait Part: Sized {
+    fn write(&self, to: &mut Writer);
+    fn read(from: &mut Reader<'_>) -> Result<Self>;
+}
+
+/// Parts that the wire knows.
+macro_rules! plain_parts {
+    ($($kind:ty: |$value:ident, $to:ident| $write:expr, |$from:ident| $read:expr;)*) => {$(
+        impl Part for $kind {
+            fn write(&self, $to: &mut Writer) {
+                let $value = self;
+                $write;
+            }
+
+            fn read($from: &mut Reader<'_>) -> Result<Self> {
+                $read
+            }
+        }
+    )*};
+}
+
+/// Structures: their fields in this order.
+macro_rules! structures {
+    ($($name:ident { $($field:ident),* })*) => {$(
+        impl Part for $name {
+            fn write(&self, to: &mut Writer) {
+                $(self.$field.write(to);)*
+            }
+
+            fn read(from: &mut Reader<'_>) -> Result<Self> {
+                Ok(Self { $($field: Part::read(from)?),* })
+            }
+        }
+    )*};
+}
+
+/// Alternatives: the number of the kind, then its fields in this order.
+macro_rules! alternatives {
+    ($($name:ident { $($number:literal: $kind:ident { $($field:ident),* })* })*) => {$(
+        impl Part for $name {
+            fn write(&self, to: &mut Writer) {
+                match self {
+                    $(Self::$kind { $($field),* } => {
+                        to.u8($number);
+                        $($field.write(to);)*
+                    })*
+                }
+            }
+
+            fn read(from: &mut Reader<'_>) -> Result<Self> {
+                match from.u8()? {
+                    $($number => Ok(Self::$kind { $($field: Part::read(from)?),* }),)*
+                    other => Err(Error::data(format!("a message between shards of an unknown kind ({other})"))),
+                }
+            }
+        }
+    )*};
+}
+
+plain_parts! {
+    bool: |flag, to| to.u8(u8::from(*flag)), |from| from.flag();
+    u32: |value, to| to.u32(*value), |from| from.u32();
+    u64: |value, to| to.u64(*value), |from| from.u64();
+    usize: |value, to| to.u64(*value as u64), |from| Ok(from.u64()? as usize);
+    f64: |value, to| to.f64(*value), |from| from.f64();
+    String: |text, to| to.bytes(text.as_bytes()), |from| Ok(String::from_utf8_lossy(from.bytes()?).into_owned());
+    Vec<u8>: |bytes, to| to.bytes(bytes), |from| Ok(from.bytes()?.to_vec());
+    Vec<u32>: |ids, to| to.ids(ids), |from| from.ids();
+    Vec<f64>: |values, to| to.reals(values), |from| from.reals();
+    Vec<(u32, u32)>:
+        |runs, to| to.ids(&runs.iter().flat_map(|(first, count)| [*first, *count]).collect::<Vec<_>>()),
+        |from| Ok(from.ids()?.as_chunks::<2>().0.iter().map(|[first, count]| (*first, *count)).collect());
+    Vec<Candidate>:
+        |list, to| {
+            to.u64(list.len() as u64);
+            list.iter().for_each(|candidate| candidate.write(to));
+        },
+        |from| (0..from.u64()?).map(|_| Part::read(from)).collect();
+}
+
+structures! {
+    Extremes { least_up, most_low }
+    Candidate { id, slope, gradient }
+    Offer { extremes, up, low }
+    Drift { largest, rows }
+}
+
+alternatives! {
+    Stay { 0: To { ids } 1: Unsettled { extremes, margin, kept } }
+    Anew { 0: Active {} 1: Near { extremes, slack } }
+    Request {
+        0: Open { kernel, runs }
+        1: Moments { weights }
+        2: Load { rows, linear, gradient, status, kink, double, exempt }
+        3: Step { features, ids, steps, status, count, hint, kept }
+        4: Features { ids }
+        5: Narrow { apply, stay }
+        6: Widen { ids, steps }
+        7: Recheck { ids, steps, anew }
+        8: Gradient {}
+    }
+    Reply {
+        0: Opened { rows, columns, accuracy, rounding }
+        1: Moments { count, mean, squares }
+        2: Done {}
+        3: Offer { offer, kept, features }
+        4: Features { features }
+        5: Count { count }
+        6: Drift { drift }
+        7: Gradient { values }
+        8: Failed { why }
+        9: Refused { device, reason }
     }
 }
 
-fn read_extremes(from: &mut Reader<'_>) -> Result<[Extremes; 2]> {
-    let mut one = || Ok(Extremes { least_up: from.f64()?, most_low: from.f64()? });
-    Ok([one()?, one()?])
-}
+/// One for each group.
+impl<T: Part> Part for [T; 2] {
+    fn write(&self, to: &mut Writer) {
+        self.iter().for_each(|part| part.write(to));
+    }
 
-fn write_list(to: &mut Writer, list: &[Candidate]) {
-    to.u64(list.len() as u64);
-    for candidate in list {
-        to.u32(candidate.id);
-        to.f64(candidate.slope);
-        to.f64(candidate.gradient);
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        Ok([T::read(from)?, T::read(from)?])
     }
 }
 
-fn read_list(from: &mut Reader<'_>) -> Result<Vec<Candidate>> {
-    let count = from.u64()?;
-    (0..count).map(|_| Ok(Candidate { id: from.u32()?, slope: from.f64()?, gradient: from.f64()? })).collect()
+/// Without numbers there are no rows to write.
+impl Part for Features {
+    fn write(&self, to: &mut Writer) {
+        to.ids(&self.ids);
+        if let Some(rows) = &self.rows {
+            to.rows(rows);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        let ids = from.ids()?;
+        let rows = if ids.is_empty() { None } else { Some(from.rows()?) };
+        Ok(Self { ids, rows })
+    }
 }
 
 /// Checks the first bytes.
@@ -161,10 +275,6 @@ fn begin<'a>(bytes: &'a [u8], who: &str) -> Result<Reader<'a>> {
     Ok(reader)
 }
 
-fn unknown(kind: u8) -> Error {
-    Error::data(format!("a message between shards of an unknown kind ({kind})"))
-}
-
 impl Request {
     /// Rows to keep, and nothing else.
     pub(super) fn keep(features: Features) -> Self {
@@ -174,127 +284,12 @@ impl Request {
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut to = Writer(vec![MARK, VERSION]);
-        match self {
-            Self::Open { kernel, runs } => {
-                to.u8(0);
-                to.bytes(kernel.as_bytes());
-                to.ids(&runs.iter().flat_map(|(first, count)| [*first, *count]).collect::<Vec<_>>());
-            }
-            Self::Moments { weights } => {
-                to.u8(1);
-                to.reals(weights);
-            }
-            Self::Load { rows, linear, gradient, status, kink, double, exempt } => {
-                to.u8(2);
-                to.ids(rows);
-                to.reals(linear);
-                to.reals(gradient);
-                to.bytes(status);
-                to.f64(*kink);
-                to.u8(u8::from(*double));
-                to.u8(u8::from(*exempt));
-            }
-            Self::Step { features, ids, steps, status, count, hint, kept } => {
-                to.u8(3);
-                features.write(&mut to);
-                to.ids(ids);
-                to.reals(steps);
-                to.bytes(status);
-                to.u32(*count);
-                write_extremes(&mut to, hint);
-                to.ids(kept);
-            }
-            Self::Features { ids } => {
-                to.u8(4);
-                to.ids(ids);
-            }
-            Self::Narrow { stay, apply } => {
-                to.u8(5);
-                to.u8(u8::from(*apply));
-                match stay {
-                    Stay::To(ids) => {
-                        to.u8(0);
-                        to.ids(ids);
-                    }
-                    Stay::Unsettled { extremes, margin, kept } => {
-                        to.u8(1);
-                        write_extremes(&mut to, extremes);
-                        to.f64(*margin);
-                        to.ids(kept);
-                    }
-                }
-            }
-            Self::Widen { ids, steps } => {
-                to.u8(6);
-                to.ids(ids);
-                to.reals(steps);
-            }
-            Self::Recheck { ids, steps, anew } => {
-                to.u8(7);
-                to.ids(ids);
-                to.reals(steps);
-                match anew {
-                    Anew::Active => to.u8(0),
-                    Anew::Near { extremes, slack } => {
-                        to.u8(1);
-                        write_extremes(&mut to, extremes);
-                        to.f64(*slack);
-                    }
-                }
-            }
-            Self::Gradient => to.u8(8),
-        }
+        self.write(&mut to);
         to.0
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut from = begin(bytes, "the driver")?;
-        Ok(match from.u8()? {
-            0 => {
-                let kernel = String::from_utf8_lossy(from.bytes()?).into_owned();
-                let runs = from.ids()?.as_chunks::<2>().0.iter().map(|[first, count]| (*first, *count)).collect();
-                Self::Open { kernel, runs }
-            }
-            1 => Self::Moments { weights: from.reals()? },
-            2 => Self::Load {
-                rows: from.ids()?,
-                linear: from.reals()?,
-                gradient: from.reals()?,
-                status: from.bytes()?.to_vec(),
-                kink: from.f64()?,
-                double: from.flag()?,
-                exempt: from.flag()?,
-            },
-            3 => Self::Step {
-                features: Features::read(&mut from)?,
-                ids: from.ids()?,
-                steps: from.reals()?,
-                status: from.bytes()?.to_vec(),
-                count: from.u32()?,
-                hint: read_extremes(&mut from)?,
-                kept: from.ids()?,
-            },
-            4 => Self::Features { ids: from.ids()? },
-            5 => {
-                let apply = from.flag()?;
-                let stay = match from.u8()? {
-                    0 => Stay::To(from.ids()?),
-                    _ => Stay::Unsettled { extremes: read_extremes(&mut from)?, margin: from.f64()?, kept: from.ids()? },
-                };
-                Self::Narrow { stay, apply }
-            }
-            6 => Self::Widen { ids: from.ids()?, steps: from.reals()? },
-            7 => {
-                let (ids, steps) = (from.ids()?, from.reals()?);
-                let anew = match from.u8()? {
-                    0 => Anew::Active,
-                    _ => Anew::Near { extremes: read_extremes(&mut from)?, slack: from.f64()? },
-                };
-                Self::Recheck { ids, steps, anew }
-            }
-            8 => Self::Gradient,
-            other => return Err(unknown(other)),
-        })
+        Self::read(&mut begin(bytes, "the driver")?)
     }
 }
 
@@ -302,53 +297,7 @@ impl Reply {
     pub(super) fn to_bytes(&self, seconds: f64) -> Vec<u8> {
         let mut to = Writer(vec![MARK, VERSION]);
         to.f64(seconds);
-        match self {
-            Self::Opened { rows, columns, accuracy, rounding } => {
-                to.u8(0);
-                to.u64(*rows);
-                to.u64(*columns);
-                to.f64(*accuracy);
-                to.f64(*rounding);
-            }
-            Self::Moments { count, mean, squares } => {
-                to.u8(1);
-                [count, mean, squares].into_iter().for_each(|value| to.f64(*value));
-            }
-            Self::Done => to.u8(2),
-            Self::Offer { offer, kept, features } => {
-                to.u8(3);
-                write_extremes(&mut to, &offer.extremes);
-                offer.up.iter().chain(&offer.low).for_each(|list| write_list(&mut to, list));
-                to.reals(kept);
-                features.write(&mut to);
-            }
-            Self::Features(features) => {
-                to.u8(4);
-                features.write(&mut to);
-            }
-            Self::Count(count) => {
-                to.u8(5);
-                to.u64(*count);
-            }
-            Self::Drift(drift) => {
-                to.u8(6);
-                to.f64(drift.largest);
-                to.u64(drift.rows as u64);
-            }
-            Self::Gradient(values) => {
-                to.u8(7);
-                to.reals(values);
-            }
-            Self::Failed(why) => {
-                to.u8(8);
-                to.bytes(why.as_bytes());
-            }
-            Self::Refused { device, reason } => {
-                to.u8(9);
-                to.bytes(device.as_bytes());
-                to.bytes(reason.as_bytes());
-            }
-        }
+        self.write(&mut to);
         to.0
     }
 
@@ -356,26 +305,7 @@ impl Reply {
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, f64)> {
         let mut from = begin(bytes, "a worker")?;
         let seconds = from.f64()?;
-        let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let reply = match from.u8()? {
-            0 => Self::Opened { rows: from.u64()?, columns: from.u64()?, accuracy: from.f64()?, rounding: from.f64()? },
-            1 => Self::Moments { count: from.f64()?, mean: from.f64()?, squares: from.f64()? },
-            2 => Self::Done,
-            3 => {
-                let extremes = read_extremes(&mut from)?;
-                let mut list = || read_list(&mut from);
-                let (up, low) = ([list()?, list()?], [list()?, list()?]);
-                Self::Offer { offer: Offer { extremes, up, low }, kept: from.reals()?, features: Features::read(&mut from)? }
-            }
-            4 => Self::Features(Features::read(&mut from)?),
-            5 => Self::Count(from.u64()?),
-            6 => Self::Drift(Drift { largest: from.f64()?, rows: from.u64()? as usize }),
-            7 => Self::Gradient(from.reals()?),
-            8 => Self::Failed(words(from.bytes()?)),
-            9 => Self::Refused { device: words(from.bytes()?), reason: words(from.bytes()?) },
-            other => return Err(unknown(other)),
-        };
-        Ok((reply, seconds))
+        Ok((Self::read(&mut from)?, seconds))
     }
 }
 
@@ -410,7 +340,7 @@ mod tests {
                 kept: vec![1],
             },
             Request::Features { ids: ids() },
-            Request::Narrow { stay: Stay::To(ids()), apply: true },
+            Request::Narrow { stay: Stay::To { ids: ids() }, apply: true },
             Request::Narrow { stay: Stay::Unsettled { extremes, margin: 0.2, kept: ids() }, apply: false },
             Request::Widen { ids: ids(), steps: vec![1.0, 2.0, 3.0] },
             Request::Recheck { ids: ids(), steps: vec![1.0, 2.0, 3.0], anew: Anew::Near { extremes, slack: 0.1 } },

@@ -106,7 +106,7 @@ impl Shard {
         let reply = Request::from_bytes(message).and_then(|request| self.answer(request));
         let reply = reply.unwrap_or_else(|error| match error {
             Error::Device { device, reason } => Reply::Refused { device, reason },
-            other => Reply::Failed(other.to_string()),
+            other => Reply::Failed { why: other.to_string() },
         });
         reply.to_bytes(start.elapsed().as_secs_f64())
     }
@@ -131,7 +131,7 @@ impl Shard {
                 let locals = ids.iter().map(|&id| self.local(id)).collect::<Result<Vec<_>>>()?;
                 locals.iter().for_each(|&row| self.told[row] = true);
                 let rows = if ids.is_empty() { None } else { Some(self.x.select(&locals)) };
-                Ok(Reply::Features(Features { ids, rows }))
+                Ok(Reply::Features { features: Features { ids, rows } })
             }
             Request::Narrow { stay, apply } => self.narrow(&stay, apply),
             Request::Widen { ids, steps } => self.widen(&ids, &steps),
@@ -139,7 +139,7 @@ impl Shard {
             Request::Gradient => {
                 let state = &self.state;
                 let rows = (0..state.takes_part.len()).filter(|&row| state.takes_part[row]);
-                Ok(Reply::Gradient(rows.map(|row| state.gradient[row]).collect()))
+                Ok(Reply::Gradient { values: rows.map(|row| state.gradient[row]).collect() })
             }
         }
     }
@@ -314,11 +314,11 @@ impl Shard {
     fn narrow(&mut self, stay: &Stay, apply: bool) -> Result<Reply> {
         let state = &self.state;
         if state.exempt {
-            return Ok(Reply::Count(state.active.len() as u64));
+            return Ok(Reply::Count { count: state.active.len() as u64 });
         }
         let mut keep = vec![false; self.x.rows()];
         let named = match stay {
-            Stay::To(ids) => ids,
+            Stay::To { ids } => ids,
             Stay::Unsettled { extremes, margin, kept } => {
                 for &row in &state.active {
                     let (status, gradient) = (state.status[row as usize], state.gradient[row as usize]);
@@ -341,7 +341,7 @@ impl Shard {
             }
             self.activate(rows);
         }
-        Ok(Reply::Count(count))
+        Ok(Reply::Count { count })
     }
 
     fn widen(&mut self, ids: &[u32], steps: &[f64]) -> Result<Reply> {
@@ -377,7 +377,7 @@ impl Shard {
             }
         };
         if rows.is_empty() {
-            return Ok(Reply::Drift(Drift::default()));
+            return Ok(Reply::Drift { drift: Drift::default() });
         }
         let mut drift = Drift { largest: 0.0, rows: rows.len() };
         for rows in rows.chunks(COLUMNS_AT_ONCE) {
@@ -389,6 +389,6 @@ impl Shard {
                 self.state.exact[row] = true;
             }
         }
-        Ok(Reply::Drift(drift))
+        Ok(Reply::Drift { drift })
     }
 }

@@ -1,5 +1,6 @@
 //! The loop's promises: the optimum of pair steps, a true certificate, the same bits for any number of threads, an end for every input.
 
+mod ahead;
 mod certificate;
 mod ease;
 mod fleet;
@@ -97,7 +98,7 @@ pub(super) fn options(tolerance: f64) -> Options {
 
 /// Small sets, so that small problems take many rounds.
 pub(super) fn small_sets() -> Plan {
-    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING, eased: None, thinned: 1 }
+    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING, eased: None, thinned: 1, ahead: true }
 }
 
 /// What a run left.
