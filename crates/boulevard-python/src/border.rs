@@ -144,6 +144,17 @@ pub fn run<T: Send>(
     }
 }
 
+/// [`run`] for work of which a part is of no use: the exception that stopped it, if one did.
+pub fn whole<T: Send>(
+    py: Python<'_>,
+    limits: &Limits,
+    large: bool,
+    work: impl FnOnce(&Context<'_>) -> boulevard::Result<T> + Send,
+) -> PyResult<T> {
+    let (value, raised) = run(py, limits, large, work)?;
+    raised.map_or(Ok(value), Err)
+}
+
 /// Runs `work` on a thread of its own while this one polls.
 fn apart<T: Send>(gate: &Gate<'_>, work: impl FnOnce() -> std::thread::Result<T> + Send) -> std::thread::Result<T> {
     std::thread::scope(|scope| {

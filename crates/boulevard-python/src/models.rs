@@ -107,17 +107,14 @@ impl Model {
         let rows = matrix.rows();
         let limits = Limits::threads(threads);
         if rows <= ROWS_AT_ONCE {
-            let (values, raised) = border::run(py, &limits, false, |context| self.look(|any| work(any, &matrix, context)))?;
-            return raised.map_or(Ok((values, rows)), Err);
+            return Ok((border::whole(py, &limits, false, |context| self.look(|any| work(any, &matrix, context)))?, rows));
         }
         let mut values = Vec::new();
         for first in (0..rows).step_by(ROWS_AT_ONCE) {
             py.check_signals()?;
             let chosen: Vec<usize> = (first..(first + ROWS_AT_ONCE).min(rows)).collect();
             let part = matrix.select(&chosen);
-            let (judged, raised) = border::run(py, &limits, false, |context| self.look(|any| work(any, &part, context)))?;
-            raised.map_or(Ok(()), Err)?;
-            values.extend(judged);
+            values.extend(border::whole(py, &limits, false, |context| self.look(|any| work(any, &part, context)))?);
         }
         Ok((values, rows))
     }
@@ -310,24 +307,21 @@ impl Model {
     /// Fits probabilities on what the model learnt from.
     fn calibrate(&self, py: Python<'_>, data: Training<'_>, limits: Limits) -> PyResult<()> {
         let mut any = self.look(AnyModel::clone);
-        let (calibrated, raised) = match data {
+        let calibrated = match data {
             Training::Table(data) => {
                 let held = data.hold()?;
                 let data = data.dataset(&held)?;
                 let large = is_large(&data) || any.decides_sets();
-                border::run(py, &limits, large, |context| any.calibrate_in(&data, context).map(|()| any))?
+                border::whole(py, &limits, large, |context| any.calibrate_in(&data, context).map(|()| any))?
             }
             Training::Tasks(tasks) => {
                 let held = tasks.hold()?;
                 let tasks = tasks.task_set(py, &held)?;
                 let mut model = any.expect::<MultiTaskSelectionModel>().map_err(|error| convert(py, error))?.clone();
                 let work = |context: &Context<'_>| model.calibrate(&tasks, context).map(|()| model.into());
-                border::run(py, &limits, selection::is_large(&tasks), work)?
+                border::whole(py, &limits, selection::is_large(&tasks), work)?
             }
         };
-        if let Some(raised) = raised {
-            return Err(raised);
-        }
         *self.any.write().unwrap_or_else(PoisonError::into_inner) = calibrated;
         Ok(())
     }

@@ -29,8 +29,8 @@ pub fn selection_path<'py>(
     let learner: MultiTaskSelection = read(py, parameters)?;
     let held = tasks.hold()?;
     let tasks = tasks.task_set(py, &held)?;
-    let (models, raised) = border::run(py, &limits, true, |context| learner.path(&tasks, &ln_rhos, context))?;
-    raised.map_or(Ok(models.into_iter().map(|model| Model::new(model.into())).collect()), Err)
+    let models = border::whole(py, &limits, true, |context| learner.path(&tasks, &ln_rhos, context))?;
+    Ok(models.into_iter().map(|model| Model::new(model.into())).collect())
 }
 
 /// Searches rho and c by cross-validation. Returns the grid and the best model.
@@ -46,10 +46,7 @@ pub fn selection_search<'py>(
     let search: SelectionSearch = read(py, search)?;
     let held = tasks.hold()?;
     let tasks = tasks.task_set(py, &held)?;
-    let (result, raised) = border::run(py, &limits, true, |context| search.run(&learner, &tasks, context))?;
-    if let Some(raised) = raised {
-        return Err(raised);
-    }
+    let result = border::whole(py, &limits, true, |context| search.run(&learner, &tasks, context))?;
     let grid = PyDict::new(py);
     grid.set_item("ln_rho", result.points.iter().map(|point| point.ln_rho).collect::<Vec<f64>>())?;
     grid.set_item("c", result.points.iter().map(|point| point.c).collect::<Vec<f64>>())?;
@@ -72,10 +69,7 @@ pub fn selection_transfer<'py>(
     let learner: MultiTaskSelection = read(py, parameters)?;
     let held = tasks.hold()?;
     let tasks = tasks.task_set(py, &held)?;
-    let (report, raised) = border::run(py, &limits, true, |context| transfer(&learner, &tasks, folds, seed, context))?;
-    if let Some(raised) = raised {
-        return Err(raised);
-    }
+    let report = border::whole(py, &limits, true, |context| transfer(&learner, &tasks, folds, seed, context))?;
     let parts = PyDict::new(py);
     parts.set_item("tasks", report.tasks)?;
     parts.set_item("alone", report.alone.into_pyarray(py))?;

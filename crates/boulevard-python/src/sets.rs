@@ -1,12 +1,11 @@
 //! Sets of samples: kernels between them, and the classifier that makes one decision for each.
 
+use boulevard::Error;
 use boulevard::any::AnyModel;
 use boulevard::data::Dataset;
 use boulevard::kernel::permanent::{Normalization, log_set_kernel, set_kernel_into};
 use boulevard::kernel::{Gamma, Kernel};
 use boulevard::methods::multi_sample::{MultiSample, MultiSampleModel, SetMachine, SetSearch, Sets};
-use boulevard::observe::Context;
-use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -30,12 +29,6 @@ pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
     parts.set_item("support_sets", model.machines.iter().map(SetMachine::len).collect::<Vec<_>>())?;
     parts.set_item("extended", model.machines.iter().map(|machine| machine.columns).collect::<Vec<_>>())?;
     Ok(true)
-}
-
-/// Runs `work` and gives back what it made, or the exception that stopped it.
-fn run<T: Send>(py: Python<'_>, threads: usize, large: bool, work: impl FnOnce(&Context<'_>) -> Result<T> + Send) -> PyResult<T> {
-    let (value, raised) = border::run(py, &Limits::threads(threads), large, work)?;
-    raised.map_or(Ok(value), Err)
 }
 
 /// Sets from offsets into a list of row numbers.
@@ -71,11 +64,14 @@ pub fn symmetric_kernel<'py>(
     let mut writable = out.try_readwrite()?;
     let values = writable.as_slice_mut()?;
     if logarithms {
-        let made = run(py, threads, true, |context| log_set_kernel(&kernel, &left, right.as_ref(), k, context))?;
+        let made =
+            border::whole(py, &Limits::threads(threads), true, |context| log_set_kernel(&kernel, &left, right.as_ref(), k, context))?;
         values.copy_from_slice(&made);
         return Ok(());
     }
-    run(py, threads, true, |context| set_kernel_into(&kernel, &left, right.as_ref(), k, normalization, context, values))
+    border::whole(py, &Limits::threads(threads), true, |context| {
+        set_kernel_into(&kernel, &left, right.as_ref(), k, normalization, context, values)
+    })
 }
 
 /// One row of numbers per set (`decisions` or `probabilities`), or per member of a set (`contributions`).
@@ -92,7 +88,7 @@ pub fn judge_sets<'py>(
     let held = Table::extract(x)?;
     let (matrix, sets) = (held.matrix()?, sets_of(offsets, members)?);
     let rows = if what == "contributions" { (0..sets.len()).map(|set| sets.size(set)).sum() } else { sets.len() };
-    let values = run(py, threads, true, |context| {
+    let values = border::whole(py, &Limits::threads(threads), true, |context| {
         model.look(|any| {
             ask(any, &matrix, |model: &MultiSampleModel, x| match what {
                 "decisions" => model.set_decisions(x, &sets, context),
@@ -111,8 +107,9 @@ pub fn judge_sets<'py>(
 pub fn sample_scores<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let held = Table::extract(x)?;
     let matrix = held.matrix()?;
-    let values =
-        run(py, threads, false, |context| model.look(|any| ask(any, &matrix, |model: &MultiSampleModel, x| model.scores(x, context))))?;
+    let values = border::whole(py, &Limits::threads(threads), false, |context| {
+        model.look(|any| ask(any, &matrix, |model: &MultiSampleModel, x| model.scores(x, context)))
+    })?;
     let columns = values.len().checked_div(matrix.rows()).unwrap_or(1);
     table(py, values, matrix.rows(), columns)
 }
@@ -120,7 +117,9 @@ pub fn sample_scores<'py>(py: Python<'py>, model: &Model, x: &Bound<'py, PyAny>,
 /// Expected number of samples per class until the posterior passes `confidence`.
 #[pyfunction]
 pub fn expected_samples<'py>(py: Python<'py>, model: &Model, confidence: f64) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let values = run(py, 1, false, |_| model.look(|any| any.expect::<MultiSampleModel>()?.expected_samples(confidence)))?;
+    let values = border::whole(py, &Limits::threads(1), false, |_| {
+        model.look(|any| any.expect::<MultiSampleModel>()?.expected_samples(confidence))
+    })?;
     Ok(values.into_pyarray(py))
 }
 
@@ -137,7 +136,7 @@ pub fn error_by_size<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let held = data.hold()?;
     let data = data.dataset(&held)?;
-    let curve = run(py, threads, true, |context| {
+    let curve = border::whole(py, &Limits::threads(threads), true, |context| {
         model.look(|any| {
             ask(any, &data.x, |model: &MultiSampleModel, x| {
                 model.error_by_size(&Dataset { x: x.clone(), ..data.clone() }, &sizes, repeats, seed, context)
@@ -158,10 +157,7 @@ pub fn search_sets<'py>(py: Python<'py>, parameters: &str, search: &str, data: D
     let held = data.hold()?;
     let data = data.dataset(&held)?;
     let (learner, search): (MultiSample, SetSearch) = (read(py, parameters)?, read(py, search)?);
-    let (points, raised) = border::run(py, &limits, true, |context| learner.search(&data, &search, context))?;
-    if let Some(raised) = raised {
-        return Err(raised);
-    }
+    let points = border::whole(py, &limits, true, |context| learner.search(&data, &search, context))?;
     let columns = PyDict::new(py);
     columns.set_item("C", points.iter().map(|point| point.c).collect::<Vec<_>>())?;
     columns.set_item("gamma", points.iter().map(|point| point.gamma).collect::<Vec<_>>())?;

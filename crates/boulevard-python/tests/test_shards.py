@@ -7,9 +7,9 @@ from sklearn.datasets import make_classification
 
 import boulevard
 from boulevard import _shards
-from boulevard._shards import ThreadEngine
 from boulevard._spread import SpreadMixin
 from boulevard.exceptions import DataError, DeviceError
+from thread_engine import ThreadEngine
 
 
 def spread(local):

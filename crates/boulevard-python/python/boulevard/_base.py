@@ -1,6 +1,6 @@
 """What all estimators share: parameters, input, the calls into the native part, pickling and files.
 
-A new estimator gives ``_parameter_constraints``, builds its parameters as JSON, calls :meth:`NativeEstimator._run`, and sets its fitted
+A new estimator declares its parameters (``@parameters``), builds them as JSON, calls :meth:`NativeEstimator._run`, and sets its fitted
 attributes in ``_take``; ``_constructor`` reads the parameters back from a file, and :func:`boulevard._files.loads` names the kind.
 """
 
@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _html, _notes, _progress
-from ._limits import count_threads
+from ._limits import SharedParameters, count_threads
 from ._pictures import Pictures
 from ._request import Data, Limits, Tasks
 from ._typing import Parts, Table
@@ -100,7 +100,7 @@ def _frozen(values: Any) -> tuple[Any, ...] | None:
     return tuple(parts)
 
 
-class NativeEstimator(CallbackSupportMixin, BaseEstimator):
+class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
     """Base of all estimators: the native model is in ``_native``, which is never replaced except by ``fit``."""
 
     # The parameters are those of the class it stands in for; its page explains them.
@@ -113,6 +113,8 @@ class NativeEstimator(CallbackSupportMixin, BaseEstimator):
     _fits_probabilities: ClassVar[bool] = False
     #: Attributes that files keep as they are, because the native part has them in another form.
     _noted: ClassVar[tuple[str, ...]] = ()
+    tol: float
+    max_iter: int
     _native: _core.Model
     n_features_in_: int
     feature_names_in_: NDArray[Any]

@@ -74,6 +74,7 @@ class ClassesMixin(NativeEstimator):
     _noted: ClassVar[tuple[str, ...]] = ("classes_",)
     _one_class_left: ClassVar[str] = "Invalid input - all samples with positive weights belong to the same class."
     classes_: Any
+    class_weight: ClassWeight
 
     def _encode(self, y: Any, original: tuple[Any, Any]) -> tuple[Labels, Any]:
         """The labels as an array and their codes; sets ``classes_``."""
@@ -142,11 +143,34 @@ class ClassesMixin(NativeEstimator):
 
 @document
 class ProbabilityMixin(ClassesMixin):
-    """Classes with probabilities: ``_training`` holds what they are fitted on until that happens."""
+    """Classifiers, with probabilities: ``_training`` holds what they are fitted on until that happens."""
 
     _fits_probabilities = True
     #: What ``_training`` holds the fields of.
     _request: ClassVar[type[Data] | type[Tasks]] = Data
+
+    def decision_function(self, X: TableLike) -> Floats:
+        """Evaluate the decision function.
+
+        {samples}
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: one value, positive for ``classes_[1]``. More: one column per class; the largest is the prediction.
+        """
+        values: Floats = self._judge("decisions", X)
+        return values.ravel() if len(self.classes_) == 2 else values
+
+    def predict(self, X: TableLike) -> Labels:
+        """Predict class labels.
+
+        {samples}
+
+        {predicted_labels}
+        """
+        codes = self._judge("codes", X)  # says whether there is a model at all
+        return self.classes_.take(codes)
 
     def predict_proba(self, X: TableLike) -> Floats:
         """Predict class probabilities.
@@ -155,8 +179,6 @@ class ProbabilityMixin(ClassesMixin):
         which costs five fits once. Of more than two classes they may be sharpened after that: ``calibration_`` says how and why. The
         most probable class is always the predicted one.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         Returns
@@ -170,8 +192,6 @@ class ProbabilityMixin(ClassesMixin):
     def predict_log_proba(self, X: TableLike) -> Floats:
         """Predict logarithms of class probabilities.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         Returns

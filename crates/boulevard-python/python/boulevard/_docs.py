@@ -1,6 +1,7 @@
 """Paragraphs that the docstrings of several classes and methods share."""
 
 import re
+from textwrap import indent
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -31,8 +32,7 @@ max_iter : int, default=-1
     Steps at most; -1 means no limit.
 """,
     "classifier": """
-class_weight : dict or "balanced", default=None
-    Factors of ``C`` by class; "balanced" is inversely to the classes' (weighted) frequencies.
+{class_weight}
 decision_function_shape : {"ovo", "ovr"}, default="ovr"
     What ``decision_function`` returns for more than two classes: a column per pair of classes or per class.
 break_ties : bool, default=False
@@ -49,6 +49,20 @@ calibration : {"auto", "sigmoid", "temperature", "vector"}, default="auto"
 probability : bool, default="deprecated"
     Accepted because other people's programs say it: True fits the probabilities with the model, as ``calibrate`` does; False changes
     nothing. Both warn, as in scikit-learn 1.9.
+""",
+    "pairwise": """
+{kernel}
+{solver}
+{classifier}
+{probability}
+{device}
+{shared}
+
+Attributes
+----------
+{classifier_attributes}
+{support_attributes}
+{fit_attributes}
 """,
     "limits": """
 n_jobs : int, default=None
@@ -67,14 +81,7 @@ device : str, default="auto"
     ``"auto"`` the processor takes over.
 """,
     "shared": """
-n_jobs : int, default=None
-    Threads; None or -1 means all cores (one inside other threads, and what joblib allows inside its workers). Results do not depend on it.
-verbose : int, default=0
-    1 shows progress on standard error.
-max_time : float, default=None
-    Seconds after which the fit stops with what it has (``fit_status_ == 2``) and warns.
-memory_limit : int, default=None
-    Bytes that caches and work space may take.
+{limits}
 random_state : int, RandomState instance or None, default=None
     Seed of whatever is drawn; None means 0, so that runs repeat.
 """,
@@ -129,10 +136,14 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features, where ``X`` had names that are all strings.
 """,
     "samples": """
+Parameters
+----------
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The samples.
 """,
     "samples_or_kernel": """
+Parameters
+----------
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The samples; kernel values with the training samples for ``kernel="precomputed"``.
 """,
@@ -175,12 +186,16 @@ values : ndarray of shape (n_samples,)
     The predictions.
 """,
     "tables": """
+Parameters
+----------
 X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of them
     The samples; a list holds one table per task.
 task : int, default=None
     Which task, for one table.
 """,
     "sets": """
+Parameters
+----------
 X : {array-like, sparse matrix} of shape (n_samples, n_features), 3-D array or list of tables
     The samples.
 groups : array-like of shape (n_samples,), default=None
@@ -241,10 +256,7 @@ declined_ : list of str or None
     Per class why nothing was induced.
 mean_, scale_ : ndarray of shape (n_features_in_,)
     How columns are standardized.
-classes_ : ndarray of shape (n_classes,)
-    The class labels.
-class_weight_ : ndarray of shape (n_classes,)
-    Factor of ``C`` for each class.
+{classifier_attributes}
 n_iter_ : int
     Steps of the solver in all fits.
 """,
@@ -258,7 +270,7 @@ normalize_kernels : bool, default=True
     Whether kernels are brought to ``k(x, x) = 1``.
 rho : float or "auto", default="auto"
     Prior probability that a feature is on. 1 means no selection (a log-barrier SVM); smaller values select more. "auto": one in as many
-    as there are features, 0.01 for kernels.
+    as there are features (the square of that for two classes with ten columns per row or more), 0.01 for kernels.
 ln_rho : float, default=None
     Its logarithm, down to -700; wins over ``rho``.
 """,
@@ -298,6 +310,44 @@ kernel_weights_ : ndarray of shape (n_kernels,)
 intercept_ : ndarray of shape (n_tasks,)
     Biases.
 """,
+    "dask": """
+Parameters, attributes and methods are those of the class of the same name in :mod:`boulevard`, and
+
+Parameters
+----------
+client : distributed.Client, default=None
+    The cluster; None means the current client.
+{cluster}
+""",
+    "ray": """
+Parameters, attributes and methods are those of the class of the same name in :mod:`boulevard`, and
+
+Parameters
+----------
+client : Actors, default=None
+    How many actors, and what they may use; None means one per processor.
+{cluster}
+""",
+    "cluster": """
+**parameters
+    See the local class.
+
+Attributes
+----------
+cluster_ : dict
+    Shards, rounds, bytes sent and received, and how many shards had to be rebuilt.
+""",
+    "spread_rows": """
+Parameters
+----------
+X : rows as ``fit`` takes them, or array
+    The rows.
+""",
+    "spread_answers": """
+answers : dask.array.Array, ray.data.Dataset, list of ObjectRef, or ndarray
+    As the local class's. Of a Dask collection a lazy array, of a Ray dataset a lazy one with a column ``prediction``, of object
+    references references; of a local table the answers themselves.
+""",
     "ax": """
 ax : matplotlib axes, default=None
     Where to draw.
@@ -310,13 +360,14 @@ ax : matplotlib axes, default=None
 def document(cls: _Class) -> _Class:
     """Fills the places in braces in the docstrings of a class and of its methods."""
 
-    def fill(found: re.Match[str]) -> str:
-        indent, name = found.group(1), found.group(2)
-        return "\n".join(indent + line if line else line for line in _PARTS[name].strip("\n").split("\n"))
-
     for thing in (cls, *cls.__dict__.values()):
         # A class method and its function each have a docstring.
         for owner in (thing, getattr(thing, "__func__", None)):
             if (owner is cls or isinstance(owner, classmethod | FunctionType)) and owner.__doc__:
-                owner.__doc__ = re.sub(r"^( *)\{(\w+)\}$", fill, owner.__doc__, flags=re.MULTILINE)
+                owner.__doc__ = _filled(owner.__doc__)
     return cls
+
+
+def _filled(text: str) -> str:
+    """Paragraphs may hold places for others."""
+    return re.sub(r"^( *)\{(\w+)\}$", lambda found: indent(_filled(_PARTS[found[2]].strip("\n")), found[1]), text, flags=re.MULTILINE)

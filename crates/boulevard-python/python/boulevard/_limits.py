@@ -1,26 +1,84 @@
-"""What the shared parameters stand for: threads, seeds, and their allowed values."""
+"""Parameters: how classes declare them, what they may be, and what those that all have stand for."""
 
+import inspect
 import os
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._typing import RandomState
 
-#: Constraints of the parameters that every estimator has.
-SHARED_LIMITS: dict[str, list[Any]] = {
-    "n_jobs": [None, Integral],
-    "verbose": ["verbose"],
-    "max_time": [None, Interval(Real, 0, None, closed="neither")],
-    "memory_limit": [None, Interval(Integral, 1, 2**63 - 1, closed="both")],
-    "random_state": ["random_state"],
-}
-#: Of those that fit kernel machines: the native part knows which names there are.
-DEVICE_LIMITS: dict[str, list[Any]] = {"device": [str]}
+_Class = TypeVar("_Class", bound=type[Any])
+
+#: Numbers that parameters may be.
+Positive = Annotated[float, Interval(Real, 0.0, None, closed="neither")]
+NotNegative = Annotated[float, Interval(Real, 0.0, None, closed="left")]
+Share = Annotated[float, Interval(Real, 0.0, 1.0, closed="right")]
+Price = Annotated[float, Interval(Real, 0.0, None, closed="right")]
+Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
+Steps = Annotated[int, Interval(Integral, -1, None, closed="left")]
+Seed = Annotated[RandomState, "random_state"]
+
+
+def _limits(annotation: Any) -> list[Any]:
+    """What scikit-learn is to check: the words, truth values and None of a type, and the limits that are noted beside it."""
+    noted = list(getattr(annotation, "__metadata__", ()))
+    kind = annotation.__origin__ if noted else annotation
+    found: list[Any] = []
+    for member in get_args(kind) if get_origin(kind) in (Union, UnionType) else [kind]:
+        if get_origin(member) is Literal:
+            found.append(StrOptions(set(get_args(member))))
+        elif member is bool:
+            found.append("boolean")
+        elif member is NoneType:
+            # A seed's limit speaks of None itself.
+            found += [] if "random_state" in noted else [None]
+        elif get_origin(member) is Mapping:
+            found.append(dict)
+        elif get_origin(member) is Annotated:
+            noted += member.__metadata__
+        elif not noted:
+            found.append(member)
+    return [*found, *noted]
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def parameters(cls: _Class) -> _Class:
+    """Makes ``__init__`` of the annotated fields of a class and of its bases: it stores them by name and does nothing else, as
+    scikit-learn wants it. What they may be follows from their types and the limits beside them; ``_parameter_constraints`` is for the rest.
+    Fitted attributes are annotated in classes that are not marked."""
+    dataclass(kw_only=True, eq=False, repr=False)(cls)
+    # ``__init__`` knows the defaults; a class has no such attributes.
+    for name in {one.name for one in fields(cls)} & cls.__dict__.keys():
+        delattr(cls, name)
+    own, given = inspect.get_annotations(cls), cls.__dict__.get("_parameter_constraints", {})
+    limits = {name: _limits(own[name]) for name in own if name in cls.__dataclass_fields__ and own[name] is not Any}
+    known = {name: found for base in reversed(cls.__mro__[1:]) for name, found in getattr(base, "_parameter_constraints", {}).items()}
+    cls._parameter_constraints = {**known, **limits, **given}
+    # Shown with the class's own parameters first, and those that all have last, without limits.
+    shown, types = inspect.signature(cls.__init__), get_type_hints(cls)
+    depth = {name: number for number, base in reversed([*enumerate(cls.__mro__)]) for name in inspect.get_annotations(base)}
+    plain = [one.replace(annotation=types.get(one.name, one.annotation)) for one in shown.parameters.values()]
+    ordered = sorted(plain, key=lambda one: (one.kind, one.name != "self", depth.get(one.name, 0)))
+    cls.__init__.__signature__ = shown.replace(parameters=ordered)
+    return cls
+
+
+@parameters
+class SharedParameters:
+    """What every estimator has."""
+
+    n_jobs: Annotated[int | None, Integral] = None
+    verbose: Annotated[int, "verbose"] = 0
+    max_time: Annotated[float | None, Interval(Real, 0, None, closed="neither")] = None
+    memory_limit: Annotated[int | None, Interval(Integral, 1, 2**63 - 1, closed="both")] = None
 
 
 def count_threads(n_jobs: int | None) -> int:

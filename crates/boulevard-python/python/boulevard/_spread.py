@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from . import _core
 from ._base import warn
 from ._classes import class_names
+from ._docs import document
 from ._limits import count_threads
 from ._request import Limits
 from ._shards import Engine, Fleet
@@ -20,7 +21,7 @@ from ._typing import Parts
 from .exceptions import DataError, ParameterError, TooLargeError
 from .svm._kernel_machine import NOT_FINITE
 
-__all__ = ["Attempt", "SpreadMixin"]
+__all__ = ["Attempt", "SpreadClassifier", "SpreadDeciding", "SpreadMixin"]
 
 
 class ShardedData(NamedTuple):
@@ -77,13 +78,23 @@ class Attempt:
         self.fleet.close()
 
 
+@document
 class SpreadMixin:
-    """The parts of a fit on a cluster that do not depend on the engine."""
+    """The parts of a fit on a cluster, and of answers about its rows, that do not depend on the engine."""
 
     _local_class: ClassVar[type[Any]]
 
     def _engine(self, X: Any, y: Any, sample_weight: Any) -> Engine:
         """Where the rows are."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _is_spread(X: Any) -> bool:
+        """Whether these rows are on the cluster; without a word of the engine tables are local."""
+        return False
+
+    def _lazy(self, X: Any, method: str) -> Any:
+        """What a method answers about rows on the cluster, computed there."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ fitting
@@ -191,7 +202,37 @@ class SpreadMixin:
             self._native = _core.calibrate_shards(self._native, data, attempt.fleet, limits)
         self.__dict__.pop("_spread_training", None)
 
+    # ------------------------------------------------------------ answers
+
+    def _judging(self: Any) -> Any:
+        """The model that travels to the workers: without names, which blocks do not have, and without the client."""
+        model = self.to_local()
+        model.__dict__.pop("feature_names_in_", None)
+        model.n_jobs = 1
+        return model
+
+    def predict(self, X: Any) -> Any:
+        """Predict, where the rows are.
+
+        {spread_rows}
+
+        Returns
+        -------
+        {spread_answers}
+        """
+        return self._lazy(X, "predict") if self._is_spread(X) else super().predict(X)  # type: ignore[misc]
+
     # ------------------------------------------------------------ ordinary models
+
+    def save(self, path: Any) -> None:
+        """Save the model as an ordinary one: see ``save`` of the local class.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        """
+        self.to_local().save(path)
 
     def to_local(self: Any) -> Any:
         """The same model as an ordinary estimator of this process, which needs no cluster.
@@ -217,3 +258,38 @@ class SpreadMixin:
         if "client" in state:
             state["client"] = None
         return state
+
+
+@document
+class SpreadDeciding:
+    """Decision values of rows on a cluster; stands behind the mixin of the engine."""
+
+    def decision_function(self: Any, X: Any) -> Any:
+        """Evaluate the decision function, where the rows are.
+
+        {spread_rows}
+
+        Returns
+        -------
+        {spread_answers}
+        """
+        return self._lazy(X, "decision_function") if self._is_spread(X) else super().decision_function(X)  # type: ignore[misc]
+
+
+@document
+class SpreadClassifier(SpreadDeciding):
+    """The same, and probabilities."""
+
+    def predict_proba(self: Any, X: Any) -> Any:
+        """Predict class probabilities, where the rows are.
+
+        They are fitted with the model (``calibrate=True``) or here on first use, on the cluster: five more fits per pair of classes.
+
+        {spread_rows}
+
+        Returns
+        -------
+        {spread_answers}
+        """
+        self._ensure_calibrated()
+        return self._lazy(X, "predict_proba") if self._is_spread(X) else super().predict_proba(X)  # type: ignore[misc]

@@ -7,8 +7,6 @@
 The classes have the parameters of those of the same name in :mod:`boulevard`, and ``client``. Needs ``pip install boulevard[dask]``.
 """
 
-# long: four estimators with their documentation, and the engine that starts their workers.
-
 import time
 import uuid
 from collections.abc import Sequence
@@ -22,8 +20,10 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from ._base import fitting
+from ._docs import document
+from ._limits import parameters
 from ._shards import Lost, Report, ShardWorker, read_block
-from ._spread import SpreadMixin
+from ._spread import SpreadClassifier, SpreadDeciding, SpreadMixin
 from .exceptions import DataError
 from .svm import SVC as LocalSVC
 from .svm import SVR as LocalSVR
@@ -252,18 +252,11 @@ def _judge(x: Any, model: Any, method: str) -> Any:
     return getattr(model, method)(x)
 
 
+@parameters
 class DaskMixin(SpreadMixin):
     """What the classes share: ``fit`` on Dask collections, lazy answers."""
 
-    client: Any
-
-    def __init__(self, *, client: Any = None, **parameters: Any) -> None:
-        super().__init__(**parameters)
-        self.client = client
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return sorted([*cls._local_class._get_param_names(), "client"])
+    client: Any = None
 
     def _engine(self, X: Any, y: Any, sample_weight: Any) -> DaskEngine:
         if not is_collection(X):
@@ -293,179 +286,74 @@ class DaskMixin(SpreadMixin):
         self._fit_spread(X, None if self._kind == "one_class" else y, sample_weight, features)  # type: ignore[attr-defined]
         return self
 
-    def _lazy(self, X: Any, method: str, columns: int | None, dtype: Any) -> Any:
+    def _lazy(self, X: Any, method: str) -> Any:
         """Answers block by block; nothing is computed before it is asked for."""
-        self._need_model()  # type: ignore[attr-defined]
+        model = self._judging()
         if _is_frame(X):
             X = X.to_dask_array()
         if X.numblocks[1] != 1:
             raise DataError(f"rows are cut into {X.numblocks[1]} blocks of columns: use X.rechunk({{1: -1}})")
-        model = dask.delayed(self._judging(), pure=False, traverse=False)
+        columns, dtype = self._answers(method)
         shape = {"drop_axis": 1} if columns is None else {"chunks": (X.chunks[0], (columns,))}
-        return da.map_blocks(
-            _judge, X, model=model, method=method, dtype=dtype, meta=np.empty((0,) * (1 if columns is None else 2), dtype), **shape
-        )
+        meta = np.empty((0,) * (1 if columns is None else 2), dtype)
+        model = dask.delayed(model, pure=False, traverse=False)
+        return da.map_blocks(_judge, X, model=model, method=method, dtype=dtype, meta=meta, **shape)
 
-    def _judging(self) -> Any:
-        """What travels to the workers: without names, which blocks do not have, and without the client."""
-        model = self.to_local()  # type: ignore[attr-defined]
-        model.__dict__.pop("feature_names_in_", None)
-        model.n_jobs = 1
-        return model
+    def _answers(self, method: str) -> tuple[int | None, Any]:
+        """How many columns answers have, None for a plain list of them, and their type."""
+        classes = getattr(self, "classes_", None)
+        if method == "predict":
+            kinds = {"svc": None if classes is None else classes.dtype, "one_class": np.dtype(np.int64)}
+            return None, kinds.get(self._kind, np.dtype(np.float64))
+        count = 0 if classes is None else len(classes)
+        if method == "decision_function" and count > 2 and self.decision_function_shape == "ovo":
+            count = count * (count - 1) // 2
+        return count if method == "predict_proba" or count > 2 else None, np.dtype(np.float64)
 
-    def predict(self, X: Any) -> Any:
-        """Predict, lazily for Dask collections.
-
-        Parameters
-        ----------
-        X : Dask collection or array
-            The rows.
-
-        Returns
-        -------
-        answers : dask.array.Array or ndarray
-            As the local class's, lazy for Dask collections.
-        """
-        if not is_collection(X):
-            return super().predict(X)  # type: ignore[misc]
-        dtype = {"svc": getattr(getattr(self, "classes_", None), "dtype", None), "one_class": np.dtype(np.int64)}.get(
-            self._kind,
-            np.dtype(np.float64),  # type: ignore[attr-defined]
-        )
-        return self._lazy(X, "predict", None, dtype)
-
-    def save(self, path: Any) -> None:
-        """Save the model as an ordinary one: see ``save`` of the local class.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        """
-        self.to_local().save(path)  # type: ignore[attr-defined]
+    @staticmethod
+    def _is_spread(X: Any) -> bool:
+        return is_collection(X)
 
 
-class _Deciding(DaskMixin):
-    """Decision values."""
-
-    def decision_function(self, X: Any) -> Any:
-        """Evaluate the decision function, lazily for Dask collections.
-
-        Parameters
-        ----------
-        X : Dask collection or array
-            The rows.
-
-        Returns
-        -------
-        decisions : dask.array.Array or ndarray
-            As the local class's.
-        """
-        if not is_collection(X):
-            return super().decision_function(X)  # type: ignore[misc]
-        count = len(getattr(self, "classes_", [0]))
-        wide = self._kind == "svc" and count > 2  # type: ignore[attr-defined]
-        pairs = wide and self.decision_function_shape == "ovo"  # type: ignore[attr-defined]
-        columns = None if not wide else count * (count - 1) // 2 if pairs else count
-        return self._lazy(X, "decision_function", columns, np.dtype(np.float64))
-
-
-class _Classifier(_Deciding):
-    """Probabilities."""
-
-    def predict_proba(self, X: Any) -> Any:
-        """Predict class probabilities, lazily for Dask collections.
-
-        They are fitted with the model (``calibrate=True``) or here on first use, on the cluster: five more fits per pair of classes.
-
-        Parameters
-        ----------
-        X : Dask collection or array
-            The rows.
-
-        Returns
-        -------
-        probabilities : dask.array.Array or ndarray
-            A column per class, in the order of ``classes_``.
-        """
-        if not is_collection(X):
-            return super().predict_proba(X)  # type: ignore[misc]
-        self._ensure_calibrated()
-        return self._lazy(X, "predict_proba", len(self.classes_), np.dtype(np.float64))  # type: ignore[attr-defined]
-
-
-def _limits(local: type[Any]) -> dict[str, Any]:
-    return {**local._parameter_constraints, "client": "no_validation"}
-
-
-class SVC(_Classifier, LocalSVC):
+@document
+@parameters
+class SVC(DaskMixin, SpreadClassifier, LocalSVC):
     """C-support vector classification on a Dask cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.SVC`, and
-
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The cluster; None means the current client.
-    **parameters
-        See :class:`boulevard.SVC`.
-
-    Attributes
-    ----------
-    cluster_ : dict
-        Shards, rounds, bytes sent and received, and how many shards had to be rebuilt.
+    {dask}
     """
 
     _local_class: ClassVar[type[Any]] = LocalSVC
-    _parameter_constraints = _limits(LocalSVC)
 
 
-class NuSVC(_Classifier, LocalNuSVC):
+@document
+@parameters
+class NuSVC(DaskMixin, SpreadClassifier, LocalNuSVC):
     """Nu-support vector classification on a Dask cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.NuSVC`, and
-
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The cluster; None means the current client.
-    **parameters
-        See :class:`boulevard.NuSVC`.
+    {dask}
     """
 
     _local_class: ClassVar[type[Any]] = LocalNuSVC
-    _parameter_constraints = _limits(LocalNuSVC)
 
 
+@document
+@parameters
 class SVR(DaskMixin, LocalSVR):
     """Epsilon-support vector regression on a Dask cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.SVR`, and
-
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The cluster; None means the current client.
-    **parameters
-        See :class:`boulevard.SVR`.
+    {dask}
     """
 
     _local_class: ClassVar[type[Any]] = LocalSVR
-    _parameter_constraints = _limits(LocalSVR)
 
 
-class OneClassSVM(_Deciding, LocalOneClassSVM):
+@document
+@parameters
+class OneClassSVM(DaskMixin, SpreadDeciding, LocalOneClassSVM):
     """Support of a distribution on a Dask cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.OneClassSVM`, and
-
-    Parameters
-    ----------
-    client : distributed.Client, default=None
-        The cluster; None means the current client.
-    **parameters
-        See :class:`boulevard.OneClassSVM`.
+    {dask}
     """
 
     _local_class: ClassVar[type[Any]] = LocalOneClassSVM
-    _parameter_constraints = _limits(LocalOneClassSVM)

@@ -17,8 +17,10 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskErro
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ._base import fitting
+from ._docs import document
+from ._limits import parameters
 from ._shards import Lost, Report, ShardWorker, column, read_block
-from ._spread import SpreadMixin
+from ._spread import SpreadClassifier, SpreadDeciding, SpreadMixin
 from .exceptions import DataError
 from .svm import SVC as LocalSVC
 from .svm import SVR as LocalSVR
@@ -202,18 +204,11 @@ def _judge_frame(frame: Any, model: Any, method: str, features: list[str]) -> An
     return pd.DataFrame({"prediction": list(values) if values.ndim == 2 else values})
 
 
+@parameters
 class RayMixin(SpreadMixin):
     """What the classes share: ``fit`` on datasets and object references, answers as tasks."""
 
-    client: Any
-
-    def __init__(self, *, client: Actors | None = None, **parameters: Any) -> None:
-        super().__init__(**parameters)
-        self.client = client
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return sorted([*cls._local_class._get_param_names(), "client"])
+    client: Actors | None = None
 
     def _engine(self, X: Any, y: Any, sample_weight: Any) -> RayEngine:
         if not ray.is_initialized():
@@ -261,157 +256,57 @@ class RayMixin(SpreadMixin):
         return self
 
     def _lazy(self, X: Any, method: str) -> Any:
-        self._need_model()  # type: ignore[attr-defined]
-        model = self.to_local()  # type: ignore[attr-defined]
-        features = self._feature_names()  # type: ignore[attr-defined]
-        model.__dict__.pop("feature_names_in_", None)
-        model.n_jobs = 1
+        model, features = self._judging(), self._feature_names()
         if _is_dataset(X):
             features = features or list(X.columns())
             return X.map_batches(_judge_frame, batch_format="pandas", fn_kwargs={"model": model, "method": method, "features": features})
         here = ray.put(model)
         return [ray.remote(_judge).remote(ref, here, method) for ref in X]
 
-    def _answer(self, X: Any, method: str) -> Any:
-        return self._lazy(X, method) if _is_dataset(X) or _is_refs(X) else getattr(super(), method)(X)
-
-    def predict(self, X: Any) -> Any:
-        """Predict.
-
-        Parameters
-        ----------
-        X : ray.data.Dataset, list of ObjectRef, or array
-            The rows.
-
-        Returns
-        -------
-        answers : ray.data.Dataset, list of ObjectRef, or ndarray
-            A lazy dataset with a column ``prediction``, references of answers, or the answers of a local table.
-        """
-        return self._answer(X, "predict")
-
-    def save(self, path: Any) -> None:
-        """Save the model as an ordinary one: see ``save`` of the local class.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file to write.
-        """
-        self.to_local().save(path)  # type: ignore[attr-defined]
+    @staticmethod
+    def _is_spread(X: Any) -> bool:
+        return _is_dataset(X) or _is_refs(X)
 
 
-class _Deciding(RayMixin):
-    """Decision values."""
-
-    def decision_function(self, X: Any) -> Any:
-        """Evaluate the decision function; answers as in ``predict``.
-
-        Parameters
-        ----------
-        X : ray.data.Dataset, list of ObjectRef, or array
-            The rows.
-
-        Returns
-        -------
-        decisions : ray.data.Dataset, list of ObjectRef, or ndarray
-            As the local class's.
-        """
-        return self._answer(X, "decision_function")
-
-
-class _Classifier(_Deciding):
-    """Probabilities."""
-
-    def predict_proba(self, X: Any) -> Any:
-        """Predict class probabilities; answers as in ``predict``.
-
-        Parameters
-        ----------
-        X : ray.data.Dataset, list of ObjectRef, or array
-            The rows.
-
-        Returns
-        -------
-        probabilities : ray.data.Dataset, list of ObjectRef, or ndarray
-            A column per class, in the order of ``classes_``.
-        """
-        self._ensure_calibrated()
-        return self._answer(X, "predict_proba")
-
-
-def _limits(local: type[Any]) -> dict[str, Any]:
-    return {**local._parameter_constraints, "client": [Actors, None]}
-
-
-class SVC(_Classifier, LocalSVC):
+@document
+@parameters
+class SVC(RayMixin, SpreadClassifier, LocalSVC):
     """C-support vector classification on a Ray cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.SVC`, and
-
-    Parameters
-    ----------
-    client : Actors, default=None
-        How many actors, and what they may use; None means one per processor.
-    **parameters
-        See :class:`boulevard.SVC`.
-
-    Attributes
-    ----------
-    cluster_ : dict
-        Shards, rounds, bytes sent and received, and how many shards had to be rebuilt.
+    {ray}
     """
 
     _local_class: ClassVar[type[Any]] = LocalSVC
-    _parameter_constraints = _limits(LocalSVC)
 
 
-class NuSVC(_Classifier, LocalNuSVC):
+@document
+@parameters
+class NuSVC(RayMixin, SpreadClassifier, LocalNuSVC):
     """Nu-support vector classification on a Ray cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.NuSVC`, and
-
-    Parameters
-    ----------
-    client : Actors, default=None
-        How many actors, and what they may use; None means one per processor.
-    **parameters
-        See :class:`boulevard.NuSVC`.
+    {ray}
     """
 
     _local_class: ClassVar[type[Any]] = LocalNuSVC
-    _parameter_constraints = _limits(LocalNuSVC)
 
 
+@document
+@parameters
 class SVR(RayMixin, LocalSVR):
     """Epsilon-support vector regression on a Ray cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.SVR`, and
-
-    Parameters
-    ----------
-    client : Actors, default=None
-        How many actors, and what they may use; None means one per processor.
-    **parameters
-        See :class:`boulevard.SVR`.
+    {ray}
     """
 
     _local_class: ClassVar[type[Any]] = LocalSVR
-    _parameter_constraints = _limits(LocalSVR)
 
 
-class OneClassSVM(_Deciding, LocalOneClassSVM):
+@document
+@parameters
+class OneClassSVM(RayMixin, SpreadDeciding, LocalOneClassSVM):
     """Support of a distribution on a Ray cluster.
 
-    Parameters, attributes and methods are those of :class:`boulevard.OneClassSVM`, and
-
-    Parameters
-    ----------
-    client : Actors, default=None
-        How many actors, and what they may use; None means one per processor.
-    **parameters
-        See :class:`boulevard.OneClassSVM`.
+    {ray}
     """
 
     _local_class: ClassVar[type[Any]] = LocalOneClassSVM
-    _parameter_constraints = _limits(LocalOneClassSVM)

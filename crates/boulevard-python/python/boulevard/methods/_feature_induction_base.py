@@ -2,52 +2,54 @@
 
 import json
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in
 
 from .. import _core
 from .._base import fitting
 from .._classes import ClassesMixin, class_names, given_weights, read_weights
 from .._docs import document
-from .._limits import SHARED_LIMITS, seed_of
+from .._limits import Count, NotNegative, Positive, Price, Seed, parameters, plain, seed_of
 from .._request import Data
-from .._typing import Floats, Parts, TableLike
+from .._typing import ClassWeight, Floats, Parts, TableLike
 from ..svm._kernel_machine import HUGE
 
-INDUCTION_LIMITS: dict[str, list[Any]] = {
-    "n_induced": [StrOptions({"auto"}), Interval(Integral, 0, 100_000, closed="both")],
-    "max_rules": [StrOptions({"auto"}), Interval(Integral, 0, 1000, closed="both"), None],
-    "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
-    "C": [Interval(Real, 0.0, None, closed="right")],
-    "sampling": [StrOptions({"resample", "weight"})],
-    "output": [StrOptions({"soft", "hard", "laplace"})],
-    "gamma_rule": [StrOptions({"w2/2C", "w/C", "cw"})],
-    "gamma_max": [Interval(Real, 0.0, None, closed="neither")],
-    "min_samples_leaf": [Interval(Real, 0.0, None, closed="neither")],
-    "confidence": [Interval(Real, 0.0, 0.5, closed="both")],
-    "cross_fit": ["boolean"],
-    "max_induced": [Interval(Integral, 0, 100_000, closed="both")],
-    "min_gain": [Interval(Real, 0.0, None, closed="left")],
-    "preset": [StrOptions({"paper"}), None],
-    "class_weight": [StrOptions({"balanced"}), dict, None],
-    "tol": [Interval(Real, 0.0, None, closed="neither")],
-    **SHARED_LIMITS,
-}
+#: Parameters with the same name and value in the native learner.
+_SAME = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset".split()
+_Rounds = Interval(Integral, 0, 100_000, closed="both")
 
 
 @document
+@parameters
 class InducingEstimator(TransformerMixin, ClassesMixin):
     """What the classifier and the transformer share."""
 
     _kind = "feature_induction"
     _target_kinds = "biufU"
     _doc_link_template = "https://docs.rs/boulevard"
+    n_induced: Annotated[int | Literal["auto"], _Rounds] = "auto"
+    max_rules: Annotated[int | Literal["auto"] | None, Interval(Integral, 0, 1000, closed="both")] = "auto"
+    max_depth: Count | Literal["auto"] | None = "auto"
+    C: Price = 0.01
+    sampling: Literal["resample", "weight"] = "resample"
+    output: Literal["soft", "hard", "laplace"] = "soft"
+    gamma_rule: Literal["w2/2C", "w/C", "cw"] = "w2/2C"
+    gamma_max: Positive = 50.0
+    min_samples_leaf: Positive = 2
+    confidence: Annotated[float, Interval(Real, 0.0, 0.5, closed="both")] = 0.25
+    cross_fit: bool = False
+    max_induced: Annotated[int, _Rounds] = 50
+    min_gain: NotNegative = 0.0
+    preset: Literal["paper"] | None = None
+    class_weight: ClassWeight = None
+    tol: Positive = 1e-4
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -59,20 +61,11 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
         """Parameters of the native learner."""
         depth, rules = self.max_depth, self.max_rules
         return {
+            **{name: plain(getattr(self, name)) for name in _SAME},
             "c": min(float(self.C), HUGE),
             "n_induced": "auto" if self.n_induced == "auto" else {"exactly": int(self.n_induced)},
             "max_rules": "auto" if rules == "auto" else "unlimited" if rules is None else {"at_most": int(rules)},
             "max_depth": "auto" if depth == "auto" else "unlimited" if depth is None else {"at_most": int(depth)},
-            "sampling": self.sampling,
-            "output": self.output,
-            "gamma_rule": self.gamma_rule,
-            "gamma_max": float(self.gamma_max),
-            "min_samples_leaf": float(self.min_samples_leaf),
-            "confidence": float(self.confidence),
-            "cross_fit": bool(self.cross_fit),
-            "max_induced": int(self.max_induced),
-            "min_gain": float(self.min_gain),
-            "preset": self.preset,
             "class_weight": class_weight,
             "tolerance": float(self.tol),
             "seed": seed_of(self.random_state),
@@ -81,9 +74,8 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
         count, depth, rules = given["n_induced"], given["max_depth"], given["max_rules"]
-        same = "sampling output gamma_rule gamma_max min_samples_leaf confidence cross_fit max_induced min_gain preset"
         return {
-            **{name: given[name] for name in same.split()},
+            **{name: given[name] for name in _SAME},
             "C": given["c"],
             "n_induced": count if count == "auto" else count["exactly"],
             "max_rules": {"auto": "auto", "unlimited": None}[rules] if isinstance(rules, str) else next(iter(rules.values())),
@@ -153,8 +145,6 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
 
         For a classifier with ``kernel="linear"``, ``transform(X) @ coef_.T + intercept_`` is the decision function.
 
-        Parameters
-        ----------
         {samples}
 
         Returns

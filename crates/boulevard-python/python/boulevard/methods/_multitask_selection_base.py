@@ -1,15 +1,15 @@
 """What the selecting classifier and regressor share: tables of tasks, fitting, fitted attributes, decisions by task."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, Self, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from .. import _core
@@ -18,7 +18,7 @@ from .._classes import read_weights
 from .._docs import document
 from .._exports import LinearExports
 from .._kernels import describe_base_kernel
-from .._limits import SHARED_LIMITS
+from .._limits import Count, NotNegative, Positive, Share, parameters, plain
 from .._request import Tasks
 from .._typing import Floats, Parts, TablesLike
 
@@ -30,26 +30,9 @@ DEFAULT_KERNELS: list[tuple[str, dict[str, Any]]] = [
     ("rbf", {"gamma": "scale"}),
 ]
 
-SELECTION_LIMITS: dict[str, list[Any]] = {
-    "select": [StrOptions({"features", "kernels"})],
-    "kernels": [None, list, tuple],
-    "normalize_kernels": ["boolean"],
-    "rho": [StrOptions({"auto"}), Interval(Real, 0.0, 1.0, closed="right")],
-    "ln_rho": [None, Interval(Real, -700.0, 0.0, closed="both")],
-    "c": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither")],
-    "standardize": [StrOptions({"auto"}), "boolean"],
-    "keep": [StrOptions({"auto", "all"}), Interval(Integral, 1, None, closed="left")],
-    "bias": [StrOptions({"gaussian", "flat"})],
-    "bias_variance": [Interval(Real, 0.0, None, closed="neither")],
-    "share": ["boolean"],
-    "threshold": [Interval(Real, 0.0, None, closed="left")],
-    "tol": [Interval(Real, 0.0, None, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "epsilon": [Interval(Real, 0.0, None, closed="left")],
-    "margin_prior": [StrOptions({"exp", "jj"})],
-    "calibrate": ["boolean"],
-    **SHARED_LIMITS,
-}
+
+#: Parameters with the same name and value in the native learner.
+_SAME = "select normalize_kernels ln_rho bias bias_variance share threshold".split()
 
 
 def is_tasks(X: Any) -> bool:
@@ -67,12 +50,26 @@ def _columns(y: Any) -> int | None:
 
 
 @document
+@parameters
 class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
     """What the classifier and the regressor share."""
 
     _kind = "multitask_selection"
-    lambda_: Any
     _doc_link_template = "https://docs.rs/boulevard"
+    select: Literal["features", "kernels"] = "features"
+    kernels: Annotated[Sequence[str | tuple[str, dict[str, Any]]] | None, list, tuple] = None
+    normalize_kernels: bool = True
+    rho: Share | Literal["auto"] = "auto"
+    ln_rho: Annotated[float | None, Interval(Real, -700.0, 0.0, closed="both")] = None
+    c: Positive | Literal["auto"] = "auto"
+    standardize: Literal["auto"] | bool = "auto"
+    keep: Count | Literal["auto", "all"] = "auto"
+    bias: Literal["gaussian", "flat"] = "gaussian"
+    bias_variance: Positive = 1.0
+    share: bool = True
+    threshold: NotNegative = 0.0
+    tol: Positive = 1e-6
+    max_iter: Count = 1000
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -91,27 +88,20 @@ class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
                 raise ValueError("kernels must name at least one base kernel, got an empty list")
             kernels = [describe_base_kernel(entry) for entry in entries]
         return {
-            "select": self.select,
+            **{name: plain(getattr(self, name)) for name in _SAME},
             "kernels": kernels,
-            "normalize_kernels": bool(self.normalize_kernels),
             "rho": None if self.rho == "auto" else float(self.rho),
-            "ln_rho": None if self.ln_rho is None else float(self.ln_rho),
             "c": None if self.c == "auto" else float(self.c),
             "standardize": None if isinstance(self.standardize, str) else bool(self.standardize),
             "keep": self.keep if isinstance(self.keep, str) else {"exactly": int(self.keep)},
-            "bias": self.bias,
-            "bias_variance": float(self.bias_variance),
-            "share": bool(self.share),
-            "threshold": float(self.threshold),
             "tolerance": float(self.tol),
             "max_iterations": int(self.max_iter),
         }
 
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
-        same = "select normalize_kernels ln_rho bias bias_variance share threshold"
         return {
-            **{name: given[name] for name in same.split()},
+            **{name: given[name] for name in _SAME},
             **{name: "auto" if given[name] is None else given[name] for name in ("rho", "c", "standardize")},
             "keep": given["keep"] if isinstance(given["keep"], str) else given["keep"]["exactly"],
             "kernels": [(k["type"], {n: v for n, v in k.items() if n != "type"}) for k in given["kernels"]] or None,
@@ -236,7 +226,7 @@ class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
         self._selected = np.array(parts["selected"], dtype=bool)
         coefficients = parts["coefficients"]
         if "tasks" in self._outputs:
-            self.lambda_ = [self._multipliers(c) for c in coefficients]
+            self.lambda_: Any = [self._multipliers(c) for c in coefficients]
         else:
             table = np.vstack([self._multipliers(c) for c in coefficients])
             self.lambda_ = table[0] if len(table) == 1 else table

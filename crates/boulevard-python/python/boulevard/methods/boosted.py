@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .. import _core
 from .._base import fitting
@@ -17,9 +17,9 @@ from .._cache import megabytes
 from .._classes import ProbabilityMixin, read_weights
 from .._docs import document
 from .._files import loads
-from .._limits import DEVICE_LIMITS, SHARED_LIMITS, plain, seed_of
+from .._limits import Count, NotNegative, Positive, Seed, Share, Steps, parameters, plain, seed_of
 from .._request import Data
-from .._typing import ClassWeight, Floats, Parts, RandomState, TableLike
+from .._typing import ClassWeight, Floats, Parts, TableLike
 from ..svm._kernel_machine import steps_of
 from ._boosted_labels import LabelsMixin
 from ._boosted_rounds import BoostedRound, rounds_of
@@ -36,6 +36,7 @@ _SAME = (
 
 @loads("boosted")
 @document
+@parameters
 class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     """Boosted sample-weighted support vector machines for rare labels and classes (SAB-WSVM).
 
@@ -152,102 +153,33 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     _kind = "boosted"
     _noted = ("classes_", "_label_dtype", "_label_sparse")
     _target_kinds = "biufU"
-    _parameter_constraints = {
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "sampling": [StrOptions({"all", "stratified", "trimming"})],
-        "sampling_ratio": [Interval(Real, 0.0, 1.0, closed="right")],
-        "initial_weights": [StrOptions({"auto", "balanced", "uniform"})],
-        "thresholds": [StrOptions({"tuned", "zero"})],
-        "measure": [StrOptions({"f1", "balanced_accuracy", "cost", "precision_at_recall"})],
-        "miss_cost": [Interval(Real, 0.0, None, closed="left")],
-        "alarm_cost": [Interval(Real, 0.0, None, closed="left")],
-        "least_recall": [Interval(Real, 0.0, 1.0, closed="right")],
-        "tune": ["boolean"],
-        "voting": [StrOptions({"soft", "hard"})],
-        "sigma_init": [None, Interval(Real, 0.0, None, closed="neither")],
-        "sigma_min": [None, Interval(Real, 0.0, None, closed="left")],
-        "sigma_step": [None, Interval(Real, 0.0, None, closed="left")],
-        "weight_scale": [StrOptions({"n"}), Interval(Real, 0.0, None, closed="neither")],
-        "max_rounds": [Interval(Integral, 1, None, closed="left")],
-        "early_stopping": ["boolean"],
-        "validation": [Interval(Integral, 2, None, closed="left"), Interval(Real, 0.0, 0.5, closed="right")],
-        "at_least_one": [StrOptions({"auto"}), "boolean"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "preset": [StrOptions({"paper"}), None],
-        "calibrate": ["boolean"],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        **SHARED_LIMITS,
-        **DEVICE_LIMITS,
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        sampling: Literal["all", "stratified", "trimming"] = "all",
-        sampling_ratio: float = 0.3,
-        initial_weights: Literal["auto", "balanced", "uniform"] = "auto",
-        thresholds: Literal["tuned", "zero"] = "tuned",
-        measure: Literal["f1", "balanced_accuracy", "cost", "precision_at_recall"] = "f1",
-        miss_cost: float = 1.0,
-        alarm_cost: float = 1.0,
-        least_recall: float = 0.8,
-        tune: bool = True,
-        voting: Literal["soft", "hard"] = "soft",
-        sigma_init: float | None = None,
-        sigma_min: float | None = None,
-        sigma_step: float | None = None,
-        weight_scale: float | Literal["n"] = "n",
-        max_rounds: int = 20,
-        early_stopping: bool = True,
-        validation: int | float = 5,
-        at_least_one: bool | Literal["auto"] = "auto",
-        class_weight: ClassWeight = None,
-        preset: Literal["paper"] | None = None,
-        calibrate: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.C = C
-        self.sampling = sampling
-        self.sampling_ratio = sampling_ratio
-        self.initial_weights = initial_weights
-        self.thresholds = thresholds
-        self.measure = measure
-        self.miss_cost = miss_cost
-        self.alarm_cost = alarm_cost
-        self.least_recall = least_recall
-        self.tune = tune
-        self.voting = voting
-        self.sigma_init = sigma_init
-        self.sigma_min = sigma_min
-        self.sigma_step = sigma_step
-        self.weight_scale = weight_scale
-        self.max_rounds = max_rounds
-        self.early_stopping = early_stopping
-        self.validation = validation
-        self.at_least_one = at_least_one
-        self.class_weight = class_weight
-        self.preset = preset
-        self.calibrate = calibrate
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    C: Positive = 1.0
+    sampling: Literal["all", "stratified", "trimming"] = "all"
+    sampling_ratio: Share = 0.3
+    initial_weights: Literal["auto", "balanced", "uniform"] = "auto"
+    thresholds: Literal["tuned", "zero"] = "tuned"
+    measure: Literal["f1", "balanced_accuracy", "cost", "precision_at_recall"] = "f1"
+    miss_cost: NotNegative = 1.0
+    alarm_cost: NotNegative = 1.0
+    least_recall: Share = 0.8
+    tune: bool = True
+    voting: Literal["soft", "hard"] = "soft"
+    sigma_init: Positive | None = None
+    sigma_min: NotNegative | None = None
+    sigma_step: NotNegative | None = None
+    weight_scale: Positive | Literal["n"] = "n"
+    max_rounds: Count = 20
+    early_stopping: bool = True
+    validation: Annotated[int | float, Interval(Integral, 2, None, closed="left"), Interval(Real, 0.0, 0.5, closed="right")] = 5
+    at_least_one: Literal["auto"] | bool = "auto"
+    class_weight: ClassWeight = None
+    preset: Literal["paper"] | None = None
+    calibrate: bool = False
+    tol: Positive = 1e-3
+    cache_size: Positive = 200
+    max_iter: Steps = -1
+    device: str = "auto"
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -345,8 +277,6 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     def decision_function(self, X: TableLike) -> Floats:
         """Scores minus thresholds.
 
-        Parameters
-        ----------
         {samples}
 
         Returns
@@ -359,8 +289,6 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     def predict(self, X: TableLike) -> Any:
         """Predict classes or labels.
 
-        Parameters
-        ----------
         {samples}
 
         Returns
@@ -373,8 +301,6 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     def staged_decision_function(self, X: TableLike) -> Iterator[Floats]:
         """Decision values after 1, 2, ... rounds, with the thresholds of the whole ensemble.
 
-        Parameters
-        ----------
         {samples}
 
         Yields
@@ -388,8 +314,6 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     def staged_predict(self, X: TableLike) -> Iterator[Any]:
         """Predictions after 1, 2, ... rounds.
 
-        Parameters
-        ----------
         {samples}
 
         Yields
@@ -406,8 +330,6 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
         They come from Platt's sigmoids on scores of held-out rows: those of the fit, or (``thresholds="zero"`` without early stopping)
         of ``validation`` fits on first use.
 
-        Parameters
-        ----------
         {samples}
 
         Returns

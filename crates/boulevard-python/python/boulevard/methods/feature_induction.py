@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from numbers import Real
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from .. import _core
 from .._classes import ProbabilityMixin
@@ -15,15 +14,17 @@ from .._docs import document
 from .._exports import RuleExports
 from .._files import loads
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
-from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, TableLike
-from ..svm._kernel_machine import KERNEL_LIMITS
-from ._feature_induction_base import INDUCTION_LIMITS, InducingEstimator
+from .._limits import Positive, parameters
+from .._typing import Labels, Parts, TableLike
+from ..svm._kernel_machine import Degree, Offset, Width
+from ._feature_induction_base import InducingEstimator
 
 __all__ = ["FeatureInducer", "FeatureInductionClassifier"]
 
 
 @loads("feature_induction")
 @document
+@parameters
 class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin, InducingEstimator):
     """A linear support vector classifier that grows readable rules (Jin and Liu 2004).
 
@@ -81,72 +82,12 @@ class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin,
     (True, True)
     """
 
-    _parameter_constraints = {
-        **INDUCTION_LIMITS,
-        **KERNEL_LIMITS,
-        "kernel": [StrOptions(KERNELS - {"precomputed"})],
-        "kernel_C": [Interval(Real, 0.0, None, closed="neither")],
-        "calibrate": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        *,
-        n_induced: int | Literal["auto"] = "auto",
-        max_rules: int | Literal["auto"] | None = "auto",
-        max_depth: int | Literal["auto"] | None = "auto",
-        C: float = 0.01,
-        sampling: Literal["resample", "weight"] = "resample",
-        output: Literal["soft", "hard", "laplace"] = "soft",
-        gamma_rule: Literal["w2/2C", "w/C", "cw"] = "w2/2C",
-        gamma_max: float = 50.0,
-        min_samples_leaf: float = 2,
-        confidence: float = 0.25,
-        cross_fit: bool = False,
-        max_induced: int = 50,
-        min_gain: float = 0.0,
-        kernel: str = "linear",
-        kernel_C: float = 1.0,
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        preset: Literal["paper"] | None = None,
-        class_weight: ClassWeight = None,
-        calibrate: bool = False,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_induced = n_induced
-        self.max_rules = max_rules
-        self.max_depth = max_depth
-        self.C = C
-        self.sampling = sampling
-        self.output = output
-        self.gamma_rule = gamma_rule
-        self.gamma_max = gamma_max
-        self.min_samples_leaf = min_samples_leaf
-        self.confidence = confidence
-        self.cross_fit = cross_fit
-        self.max_induced = max_induced
-        self.min_gain = min_gain
-        self.kernel = kernel
-        self.kernel_C = kernel_C
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.preset = preset
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.random_state = random_state
+    kernel: Annotated[str, StrOptions(KERNELS - {"precomputed"})] = "linear"
+    kernel_C: Positive = 1.0
+    degree: Degree = 3
+    gamma: Width = "scale"
+    coef0: Offset = 0.0
+    calibrate: bool = False
 
     def _learner(self, class_weight: Any) -> Parts:
         kernel = describe_kernel(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
@@ -166,38 +107,9 @@ class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin,
             self.coef_ = parts["coefficients"]
             self.intercept_ = parts["intercepts"]
 
-    def decision_function(self, X: TableLike) -> Floats:
-        """Evaluate the decision function.
-
-        Parameters
-        ----------
-        {samples}
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: one value, positive for ``classes_[1]``. More: one column per class; the largest is the prediction.
-        """
-        values: Floats = self._judge("decisions", X)
-        return values.ravel() if len(self.classes_) == 2 else values
-
-    def predict(self, X: TableLike) -> Labels:
-        """Predict class labels.
-
-        Parameters
-        ----------
-        {samples}
-
-        {predicted_labels}
-        """
-        codes = self._judge("codes", X)
-        return self.classes_.take(codes)
-
     def staged_predict(self, X: TableLike) -> Iterator[Labels]:
         """Predict with 0, 1, 2, ... induced features; the first are the linear machine's labels.
 
-        Parameters
-        ----------
         {samples}
 
         Yields
@@ -231,6 +143,7 @@ class FeatureInductionClassifier(ClassifierMixin, RuleExports, ProbabilityMixin,
 
 @loads("feature_induction")
 @document
+@parameters
 class FeatureInducer(InducingEstimator):
     """Original columns with induced rules beside them, for any pipeline.
 
@@ -266,52 +179,3 @@ class FeatureInducer(InducingEstimator):
     >>> bool(pipe.score(X, y) > 0.9)
     True
     """
-
-    _parameter_constraints = INDUCTION_LIMITS
-
-    def __init__(
-        self,
-        *,
-        n_induced: int | Literal["auto"] = "auto",
-        max_rules: int | Literal["auto"] | None = "auto",
-        max_depth: int | Literal["auto"] | None = "auto",
-        C: float = 0.01,
-        sampling: Literal["resample", "weight"] = "resample",
-        output: Literal["soft", "hard", "laplace"] = "soft",
-        gamma_rule: Literal["w2/2C", "w/C", "cw"] = "w2/2C",
-        gamma_max: float = 50.0,
-        min_samples_leaf: float = 2,
-        confidence: float = 0.25,
-        cross_fit: bool = False,
-        max_induced: int = 50,
-        min_gain: float = 0.0,
-        preset: Literal["paper"] | None = None,
-        class_weight: ClassWeight = None,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_induced = n_induced
-        self.max_rules = max_rules
-        self.max_depth = max_depth
-        self.C = C
-        self.sampling = sampling
-        self.output = output
-        self.gamma_rule = gamma_rule
-        self.gamma_max = gamma_max
-        self.min_samples_leaf = min_samples_leaf
-        self.confidence = confidence
-        self.cross_fit = cross_fit
-        self.max_induced = max_induced
-        self.min_gain = min_gain
-        self.preset = preset
-        self.class_weight = class_weight
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.random_state = random_state

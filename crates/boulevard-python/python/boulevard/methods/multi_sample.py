@@ -5,7 +5,7 @@
 import json
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,11 @@ from .._classes import class_names
 from .._docs import document
 from .._files import loads
 from .._kernels import KERNELS
-from .._limits import count_threads, seed_of
+from .._limits import Count, Price, count_threads, parameters, plain, seed_of
 from .._request import Data
-from .._typing import ClassWeight, Floats, Gamma, Labels, Parts, RandomState, TablesLike
+from .._typing import ClassWeight, Floats, Labels, Parts, RandomState, TablesLike
 from ..exceptions import DataError
-from ..svm._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS
+from ..svm._kernel_machine import HUGE
 from ..svm.classification import KernelClassifier
 from ._multi_sample_sequential import SequentialDecision, SequentialMixin
 from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
@@ -31,7 +31,7 @@ from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 
 #: Parameters with the same name and value in the native learner.
-_SAME = "n_samples_per_decision method tune symmetric n_extended normalization other_sizes priors platt_guard".split()
+_SAME = "n_samples_per_decision method tune symmetric n_extended normalization other_sizes platt_guard".split()
 _MULTICLASS = {"ovo": "one_vs_one", "ovr": "one_vs_rest"}
 
 #: Rows that are judged without making sets of them.
@@ -49,6 +49,7 @@ def _absent(name: str, why: str) -> property:
 
 @loads("multi_sample")
 @document
+@parameters
 class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     """One decision for K samples that are known to share a label.
 
@@ -147,100 +148,33 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
 
     _kind = "multi_sample"
     _takes_any_layout = True
-    _parameter_constraints = {
-        **C_LIMITS,
-        **MACHINE_LIMITS,
-        "kernel": [StrOptions(KERNELS)],
-        "n_samples_per_decision": [Interval(Integral, 1, 16, closed="both")],
-        "method": [StrOptions({"auto", "direct", "consensus", "vote"})],
-        "tune": ["boolean"],
-        "symmetric": ["boolean"],
-        "n_extended": [None, Interval(Integral, 1, None, closed="left")],
-        "normalization": [StrOptions({"mean", "cosine"})],
-        "other_sizes": [StrOptions({"consensus", "family"})],
-        "multiclass": [StrOptions({"ovo", "ovr"})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "priors": ["array-like", None],
-        "platt_guard": ["boolean"],
-        "calibrate": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        *,
-        n_samples_per_decision: int = 3,
-        method: Literal["auto", "direct", "consensus", "vote"] = "auto",
-        tune: bool = True,
-        symmetric: bool = True,
-        n_extended: int | None = None,
-        normalization: Literal["mean", "cosine"] = "mean",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        other_sizes: Literal["consensus", "family"] = "consensus",
-        multiclass: Literal["ovo", "ovr"] = "ovo",
-        class_weight: ClassWeight = None,
-        priors: ArrayLike | None = None,
-        platt_guard: bool = False,
-        calibrate: bool = False,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_samples_per_decision = n_samples_per_decision
-        self.method = method
-        self.tune = tune
-        self.symmetric = symmetric
-        self.n_extended = n_extended
-        self.normalization = normalization
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.other_sizes = other_sizes
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.priors = priors
-        self.platt_guard = platt_guard
-        self.calibrate = calibrate
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    _parameter_constraints = {"priors": ["array-like", None]}
+    n_samples_per_decision: Annotated[int, Interval(Integral, 1, 16, closed="both")] = 3
+    method: Literal["auto", "direct", "consensus", "vote"] = "auto"
+    tune: bool = True
+    symmetric: bool = True
+    n_extended: Count | None = None
+    normalization: Literal["mean", "cosine"] = "mean"
+    C: Price = 1.0
+    kernel: Annotated[str, StrOptions(KERNELS)] = "rbf"
+    other_sizes: Literal["consensus", "family"] = "consensus"
+    multiclass: Literal["ovo", "ovr"] = "ovo"
+    class_weight: ClassWeight = None
+    priors: ArrayLike | None = None
+    platt_guard: bool = False
+    calibrate: bool = False
+    shrinking: bool = True
 
     # ------------------------------------------------------------ fitting
 
     def _learner(self, class_weight: Any) -> Parts:
         """The native learner's parameters, kernel and solver apart."""
         return {
-            "method": self.method,
-            "tune": bool(self.tune),
-            "n_samples_per_decision": int(self.n_samples_per_decision),
+            **{name: plain(getattr(self, name)) for name in _SAME},
             "c": min(float(self.C), HUGE),
-            "symmetric": bool(self.symmetric),
-            "n_extended": None if self.n_extended is None else int(self.n_extended),
-            "normalization": self.normalization,
-            "other_sizes": self.other_sizes,
             "class_weight": class_weight,
             "multiclass": _MULTICLASS[self.multiclass],
             "priors": None if self.priors is None else np.asarray(self.priors, dtype=float).tolist(),
-            "platt_guard": bool(self.platt_guard),
             "calibrate": bool(self.calibrate),
             "seed": seed_of(self.random_state),
         }
@@ -248,7 +182,12 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     @classmethod
     def _constructor(cls, given: Parts) -> Parts:
         multiclass = {name: short for short, name in _MULTICLASS.items()}[given["multiclass"]]
-        return {**super()._constructor(given), **{name: given[name] for name in _SAME}, "C": given["c"], "multiclass": multiclass}
+        return {
+            **super()._constructor(given),
+            **{name: given[name] for name in [*_SAME, "priors"]},
+            "C": given["c"],
+            "multiclass": multiclass,
+        }
 
     def _training_sets(self, X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
         """Table, labels of rows and codes of groups; checks that labels are not mixed."""
@@ -317,8 +256,6 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     def decision_function(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """Evaluate the decision function of every set.
 
-        Parameters
-        ----------
         {sets}
 
         Returns
@@ -333,8 +270,6 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     def predict(self, X: TablesLike, groups: ArrayLike | None = None) -> Labels:
         """Predict the label of every set.
 
-        Parameters
-        ----------
         {sets}
 
         Returns
@@ -352,8 +287,6 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         A direct machine's come from Platt's sigmoid on sets of rows that were held out, fitted with the model (``calibrate=True``) or
         on first use.
 
-        Parameters
-        ----------
         {sets}
 
         Returns
@@ -367,8 +300,6 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
     def predict_log_proba(self, X: TablesLike, groups: ArrayLike | None = None) -> Floats:
         """Predict logarithms of class probabilities of every set.
 
-        Parameters
-        ----------
         {sets}
 
         Returns
@@ -408,8 +339,6 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         priors' log ratio. Votes: its vote. Direct: by how much the decision would fall if the sample were replaced by another of the
         set, on average (a single sample: the decision itself).
 
-        Parameters
-        ----------
         {sets}
 
         Returns

@@ -2,7 +2,6 @@
 
 # long: two estimators whose parameters are documented one by one.
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,16 +15,17 @@ from .. import _core
 from .._classes import ProbabilityMixin, class_names, labels_of
 from .._docs import document
 from .._files import loads
-from .._limits import seed_of
+from .._limits import NotNegative, Seed, parameters, seed_of
 from .._request import Tasks
-from .._typing import Floats, Labels, Parts, RandomState, TablesLike
-from ._multitask_selection_base import SELECTION_LIMITS, SelectingEstimator, is_tasks
+from .._typing import Floats, Labels, Parts, TablesLike
+from ._multitask_selection_base import SelectingEstimator, is_tasks
 
 __all__ = ["MultiTaskSelectionClassifier", "MultiTaskSelectionRegressor"]
 
 
 @loads("multitask_selection")
 @document
+@parameters
 class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingEstimator):
     """Classification that learns which features (or kernels) matter, for many tasks at once.
 
@@ -73,54 +73,11 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
     True
     """
 
-    _parameter_constraints = {k: v for k, v in SELECTION_LIMITS.items() if k not in ("epsilon", "margin_prior")}
     _target_kinds = "biufU"
     _request = Tasks
 
-    def __init__(
-        self,
-        *,
-        select: Literal["features", "kernels"] = "features",
-        kernels: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
-        normalize_kernels: bool = True,
-        rho: float | Literal["auto"] = "auto",
-        ln_rho: float | None = None,
-        c: float | Literal["auto"] = "auto",
-        standardize: bool | Literal["auto"] = "auto",
-        keep: int | Literal["auto", "all"] = "auto",
-        bias: Literal["gaussian", "flat"] = "gaussian",
-        bias_variance: float = 1.0,
-        share: bool = True,
-        threshold: float = 0.0,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        calibrate: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.select = select
-        self.kernels = kernels
-        self.normalize_kernels = normalize_kernels
-        self.rho = rho
-        self.ln_rho = ln_rho
-        self.c = c
-        self.standardize = standardize
-        self.keep = keep
-        self.bias = bias
-        self.bias_variance = bias_variance
-        self.share = share
-        self.threshold = threshold
-        self.tol = tol
-        self.max_iter = max_iter
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.random_state = random_state
+    calibrate: bool = False
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -192,8 +149,6 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
     def decision_function(self, X: TablesLike, task: int | None = None) -> Any:
         """Evaluate the decision function.
 
-        Parameters
-        ----------
         {tables}
 
         Returns
@@ -211,8 +166,6 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
     def predict(self, X: TablesLike, task: int | None = None) -> Any:
         """Predict class labels.
 
-        Parameters
-        ----------
         {tables}
 
         Returns
@@ -241,8 +194,6 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
 
         They come from Platt's sigmoids on five-fold cross-validated decisions, fitted with the model (``calibrate=True``) or on first use.
 
-        Parameters
-        ----------
         {tables}
 
         Returns
@@ -263,8 +214,6 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
     def predict_log_proba(self, X: TablesLike, task: int | None = None) -> Any:
         """Predict logarithms of class probabilities.
 
-        Parameters
-        ----------
         {tables}
 
         Returns
@@ -299,6 +248,7 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
 
 @loads("multitask_selection")
 @document
+@parameters
 class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
     """Regression that learns which features (or kernels) matter, for many tasks at once.
 
@@ -334,52 +284,8 @@ class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
     3
     """
 
-    _parameter_constraints = {k: v for k, v in SELECTION_LIMITS.items() if k not in ("calibrate", "random_state")}
-
-    def __init__(
-        self,
-        *,
-        select: Literal["features", "kernels"] = "features",
-        kernels: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
-        normalize_kernels: bool = True,
-        rho: float | Literal["auto"] = "auto",
-        ln_rho: float | None = None,
-        c: float | Literal["auto"] = "auto",
-        standardize: bool | Literal["auto"] = "auto",
-        keep: int | Literal["auto", "all"] = "auto",
-        epsilon: float = 0.1,
-        margin_prior: Literal["exp", "jj"] = "exp",
-        bias: Literal["gaussian", "flat"] = "gaussian",
-        bias_variance: float = 1.0,
-        share: bool = True,
-        threshold: float = 0.0,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.select = select
-        self.kernels = kernels
-        self.normalize_kernels = normalize_kernels
-        self.rho = rho
-        self.ln_rho = ln_rho
-        self.c = c
-        self.standardize = standardize
-        self.keep = keep
-        self.epsilon = epsilon
-        self.margin_prior = margin_prior
-        self.bias = bias
-        self.bias_variance = bias_variance
-        self.share = share
-        self.threshold = threshold
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-        self.memory_limit = memory_limit
+    epsilon: NotNegative = 0.1
+    margin_prior: Literal["exp", "jj"] = "exp"
 
     def _learner(self) -> Parts:
         return {**super()._learner(), "epsilon": float(self.epsilon), "margin_prior": self.margin_prior}
@@ -415,8 +321,6 @@ class MultiTaskSelectionRegressor(RegressorMixin, SelectingEstimator):
     def predict(self, X: TablesLike, task: int | None = None) -> Any:
         """Predict numbers.
 
-        Parameters
-        ----------
         {tables}
 
         Returns

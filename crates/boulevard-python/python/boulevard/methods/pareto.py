@@ -4,11 +4,11 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .. import _core
 from .._base import fitting, warn
@@ -18,10 +18,10 @@ from .._classes import class_names, read_weights
 from .._docs import document
 from .._files import loads
 from .._kernels import describe_kernel, kernel_parameters
-from .._limits import seed_of
+from .._limits import Count, Positive, parameters, seed_of
 from .._request import Data
-from .._typing import CalibrationMethod, Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
-from ..svm._kernel_machine import MACHINE_LIMITS, steps_of
+from .._typing import CalibrationMethod, Floats, Gamma, Parts, TableLike
+from ..svm._kernel_machine import steps_of
 from ..svm.classification import SVC, KernelClassifier
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _DTYPE = np.dtype([(name, np.int64 if name == "n_support" else np.float64) for n
 
 @loads("pareto")
 @document
+@parameters
 class ParetoSVC(KernelClassifier):
     """Multi-objective support vector classification: every trade-off between margin and error, and a choice among them.
 
@@ -54,7 +55,8 @@ class ParetoSVC(KernelClassifier):
     degree : int, default=3
         As in :class:`SVC`.
     gamma : "auto", "scale", float or list of float, default="auto"
-        The kernel's width. "auto" compares 1/64 to 4 times the rule "scale" and takes the one with the lowest estimated hold-out error;
+        The kernel's width. "auto" compares 1/64 to 4 times the rule "scale" and takes the one with the lowest estimated hold-out error
+        (of a kernel that is not positive semi-definite "scale" itself unless another is better by a standard error);
         a list compares these; "scale" and a number are one width. Without a hold-out and in an evolution "auto" is "scale". (The rule
         that other classes call "auto", one over the number of columns, is ``1 / X.shape[1]`` here.)
     coef0 : float, default=0.0
@@ -162,87 +164,26 @@ class ParetoSVC(KernelClassifier):
     """
 
     _kind = "pareto"
-    _parameter_constraints = {
-        **{name: limits for name, limits in MACHINE_LIMITS.items() if name != "shrinking"},
-        "mode": [StrOptions({"hybrid", "exact", "evolve"})],
-        "n_points": [Interval(Integral, 2, None, closed="left")],
-        "population_size": [Interval(Integral, 4, None, closed="left")],
-        "generations": [Interval(Integral, 1, None, closed="left")],
-        "mutation": [StrOptions({"hybrid", "switching", "gaussian"})],
-        "crossover": [StrOptions({"uniform", "arithmetic"})],
-        "variant": [StrOptions({"paper", "textbook"})],
-        "holdout": [Interval(Real, 0.0, 1.0, closed="left")],
-        "holdout_repeats": [Interval(Integral, 1, None, closed="left")],
-        "bias": [StrOptions({"auto", "none", "objective"})],
-        "gamma": [StrOptions({"auto", "scale"}), Interval(Real, 0.0, None, closed="left"), "array-like"],
-        "pick": [StrOptions({"holdout", "knee", "one-se"}), Interval(Integral, 0, None, closed="left")],
-        "refit": ["boolean"],
-        "calibrate": ["boolean"],
-        "calibration": [StrOptions({"auto", "sigmoid", "temperature", "vector"})],
-    }
     # What plain classifiers have as parameters.
     class_weight = None
     decision_function_shape = "ovr"
     break_ties = False
-
-    def __init__(
-        self,
-        *,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: Gamma | Sequence[float] = "auto",
-        coef0: float = 0.0,
-        mode: Literal["hybrid", "exact", "evolve"] = "hybrid",
-        n_points: int = 100,
-        population_size: int = 100,
-        generations: int = 1000,
-        mutation: Literal["hybrid", "switching", "gaussian"] = "hybrid",
-        crossover: Literal["uniform", "arithmetic"] = "uniform",
-        variant: Literal["paper", "textbook"] = "paper",
-        holdout: float = 0.2,
-        holdout_repeats: int = 5,
-        bias: Literal["auto", "none", "objective"] = "auto",
-        pick: int | Literal["holdout", "knee", "one-se"] = "holdout",
-        refit: bool = True,
-        tol: float = 1e-5,
-        cache_size: float = 200,
-        max_iter: int = -1,
-        calibrate: bool = False,
-        calibration: CalibrationMethod = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.mode = mode
-        self.n_points = n_points
-        self.population_size = population_size
-        self.generations = generations
-        self.mutation = mutation
-        self.crossover = crossover
-        self.variant = variant
-        self.holdout = holdout
-        self.holdout_repeats = holdout_repeats
-        self.bias = bias
-        self.pick = pick
-        self.refit = refit
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.calibrate = calibrate
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    gamma: Annotated[Gamma | Sequence[float], Interval(Real, 0.0, None, closed="left"), "array-like"] = "auto"  # type: ignore[assignment]
+    mode: Literal["hybrid", "exact", "evolve"] = "hybrid"
+    n_points: Annotated[int, Interval(Integral, 2, None, closed="left")] = 100
+    population_size: Annotated[int, Interval(Integral, 4, None, closed="left")] = 100
+    generations: Count = 1000
+    mutation: Literal["hybrid", "switching", "gaussian"] = "hybrid"
+    crossover: Literal["uniform", "arithmetic"] = "uniform"
+    variant: Literal["paper", "textbook"] = "paper"
+    holdout: Annotated[float, Interval(Real, 0.0, 1.0, closed="left")] = 0.2
+    holdout_repeats: Count = 5
+    bias: Literal["auto", "none", "objective"] = "auto"
+    pick: Annotated[int | Literal["holdout", "knee", "one-se"], Interval(Integral, 0, None, closed="left")] = "holdout"
+    refit: bool = True
+    tol: Positive = 1e-5
+    calibrate: bool = False
+    calibration: CalibrationMethod = "auto"
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -1,7 +1,7 @@
 """What the kernel machines share: kernels, training tables, and the attributes of a fitted machine."""
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,30 +14,15 @@ from .._base import NativeEstimator
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
-from .._limits import DEVICE_LIMITS, SHARED_LIMITS
+from .._limits import Positive, Seed, Steps, parameters
 from .._request import Data
-from .._typing import Floats, Parts, Table
+from .._typing import Floats, Gamma, KernelFunction, Parts, Table
 from ..exceptions import ParameterError, TooLargeError
 
-#: What kernels may have as parameters, by class.
-KERNEL_LIMITS: dict[str, list[Any]] = {
-    "kernel": [StrOptions(KERNELS), callable],
-    "degree": [Interval(Integral, 0, None, closed="left")],
-    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
-}
-MACHINE_LIMITS: dict[str, list[Any]] = {
-    **KERNEL_LIMITS,
-    "tol": [Interval(Real, 0.0, None, closed="neither")],
-    "shrinking": ["boolean"],
-    "cache_size": [Interval(Real, 0, None, closed="neither")],
-    "max_iter": [Interval(Integral, -1, None, closed="left")],
-    **SHARED_LIMITS,
-    **DEVICE_LIMITS,
-}
-C_LIMITS = {"C": [Interval(Real, 0.0, None, closed="right")]}
-NU_LIMITS = {"nu": [Interval(Real, 0.0, 1.0, closed="right")]}
-EPSILON_LIMITS = {"epsilon": [Interval(Real, 0.0, None, closed="left")]}
+#: What kernels have as parameters.
+Degree = Annotated[int, Interval(Integral, 0, None, closed="left")]
+Width = Annotated[Gamma, Interval(Real, 0.0, None, closed="left")]
+Offset = Annotated[float, Interval(Real, None, None, closed="neither")]
 NOT_FINITE = "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be preprocessed."
 # Stands for an infinite C: no sum of squares of it overflows.
 HUGE = 1e100
@@ -48,11 +33,27 @@ def steps_of(limit: int | None) -> int:
     return -1 if limit is None else limit
 
 
-class KernelEstimator(NativeEstimator):
+@parameters
+class KernelParameters:
+    """What all kernel machines have."""
+
+    kernel: Annotated[str | KernelFunction, StrOptions(KERNELS), callable] = "rbf"
+    degree: Degree = 3
+    gamma: Width = "scale"
+    coef0: Offset = 0.0
+    tol: Positive = 1e-3
+    cache_size: Positive = 200
+    max_iter: Steps = -1
+    device: str = "auto"
+    random_state: Seed = None
+
+
+class KernelEstimator(KernelParameters, NativeEstimator):
     """One kernel machine, or several over the same rows, with the attributes of scikit-learn's."""
 
     #: Whether a model of dense rows judges sparse ones; scikit-learn's machines refuse them.
     _takes_any_layout = False
+    shrinking: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -119,7 +120,7 @@ class KernelEstimator(NativeEstimator):
         return X, y
 
     def _kernel_matrix(self, X: Any) -> Floats:
-        K = self.kernel(X, self.X_fit_)
+        K: Any = cast(KernelFunction, self.kernel)(X, self.X_fit_)
         if sp.issparse(K):
             K = K.toarray()
         return np.require(np.asarray(K, dtype=np.float64), requirements=["C", "A"])

@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .. import _core
@@ -15,23 +14,12 @@ from .._base import fitting, warn
 from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
 from .._docs import document
 from .._files import loads
-from .._limits import seed_of
+from .._limits import Price, Share, parameters, seed_of
 from .._request import Data
-from .._typing import CalibrationMethod, ClassWeight, Floats, Gamma, KernelFunction, Labels, Parts, RandomState, TableLike
-from ._kernel_machine import C_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
+from .._typing import CalibrationMethod, ClassWeight, Floats, Labels, Parts, TableLike
+from ._kernel_machine import HUGE, KernelEstimator
 
 __all__ = ["SVC", "NuSVC"]
-
-CLASSIFIER_LIMITS: dict[str, list[Any]] = {
-    "class_weight": [StrOptions({"balanced"}), dict, None],
-    "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-    "break_ties": ["boolean"],
-    "calibrate": ["boolean"],
-    "calibration": [StrOptions({"auto", "sigmoid", "temperature", "vector"})],
-}
-
-#: scikit-learn's own way out of its parameter: programs of all versions from 1.6 on run unchanged.
-PROBABILITY_LIMITS: dict[str, list[Any]] = {"probability": ["boolean", StrOptions({"deprecated"})]}
 
 
 @document
@@ -40,6 +28,10 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
 
     _kind = "svc"
     _target_kinds = "biufU"
+    calibrate: bool
+    calibration: CalibrationMethod
+    decision_function_shape: Literal["ovr", "ovo"]
+    break_ties: bool
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -109,8 +101,6 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
     def decision_function(self, X: TableLike) -> Floats:
         """Evaluate the decision function.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         Returns
@@ -127,8 +117,6 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
     def predict(self, X: TableLike) -> Labels:
         """Predict class labels.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         Returns
@@ -201,9 +189,24 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
         return coef
 
 
+@parameters
+class PairwiseClassifier(KernelClassifier):
+    """What the two classes of ``sklearn.svm`` share."""
+
+    shrinking: bool = True
+    #: scikit-learn's own way out of its parameter: programs of all versions from 1.6 on run unchanged.
+    probability: bool | Literal["deprecated"] = "deprecated"
+    class_weight: ClassWeight = None
+    decision_function_shape: Literal["ovr", "ovo"] = "ovr"
+    break_ties: bool = False
+    calibrate: bool = False
+    calibration: CalibrationMethod = "auto"
+
+
 @loads("svc")
 @document
-class SVC(KernelClassifier):
+@parameters
+class SVC(PairwiseClassifier):
     """C-support vector classification.
 
     Maximizes the margin between classes and pays ``C`` for every unit by which a sample is short of it; more than two classes are told
@@ -214,18 +217,7 @@ class SVC(KernelClassifier):
     ----------
     C : float, default=1.0
         The price of one unit of slack. Smaller values regularize more.
-    {kernel}
-    {solver}
-    {classifier}
-    {probability}
-    {device}
-    {shared}
-
-    Attributes
-    ----------
-    {classifier_attributes}
-    {support_attributes}
-    {fit_attributes}
+    {pairwise}
 
     See Also
     --------
@@ -245,54 +237,7 @@ class SVC(KernelClassifier):
     True
     """
 
-    _parameter_constraints = {**C_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS, **PROBABILITY_LIMITS}
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | Literal["deprecated"] = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ClassWeight = None,
-        verbose: int = 0,
-        max_iter: int = -1,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        break_ties: bool = False,
-        calibrate: bool = False,
-        calibration: CalibrationMethod = "auto",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.calibrate = calibrate
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    C: Price = 1.0
 
     def _penalty(self) -> Parts:
         return {"c": min(float(self.C), HUGE)}
@@ -308,7 +253,8 @@ class SVC(KernelClassifier):
 
 @loads("svc")
 @document
-class NuSVC(KernelClassifier):
+@parameters
+class NuSVC(PairwiseClassifier):
     """Nu-support vector classification.
 
     As :class:`SVC`, but ``nu`` bounds the share of margin errors from above and the share of support vectors from below.
@@ -317,18 +263,7 @@ class NuSVC(KernelClassifier):
     ----------
     nu : float, default=0.5
         Above 0 and at most 1; what is feasible depends on the class sizes.
-    {kernel}
-    {solver}
-    {classifier}
-    {probability}
-    {device}
-    {shared}
-
-    Attributes
-    ----------
-    {classifier_attributes}
-    {support_attributes}
-    {fit_attributes}
+    {pairwise}
 
     See Also
     --------
@@ -344,55 +279,9 @@ class NuSVC(KernelClassifier):
     array(['left'], dtype='<U5')
     """
 
-    _parameter_constraints = {**NU_LIMITS, **MACHINE_LIMITS, **CLASSIFIER_LIMITS, **PROBABILITY_LIMITS}
     _one_class_left = "specified nu is infeasible: all samples with positive weights belong to the same class."
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | Literal["deprecated"] = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ClassWeight = None,
-        verbose: int = 0,
-        max_iter: int = -1,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        break_ties: bool = False,
-        calibrate: bool = False,
-        calibration: CalibrationMethod = "auto",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.calibrate = calibrate
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    nu: Share = 0.5
 
     def _penalty(self) -> Parts:
         return {"nu": float(self.nu)}

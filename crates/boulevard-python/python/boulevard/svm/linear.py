@@ -1,39 +1,39 @@
 """The linear machines of ``sklearn.svm`` on boulevard's solvers."""
 
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+from dataclasses import field
+from numbers import Integral
+from typing import Annotated, Any, Literal, Self
 
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .._base import NativeEstimator, fitting
 from .._classes import ProbabilityMixin, class_names, given_weights, read_weights
 from .._docs import document
 from .._exports import LinearExports
 from .._files import loads
-from .._limits import SHARED_LIMITS, seed_of
+from .._limits import NotNegative, Positive, Seed, parameters, seed_of
 from .._request import Data
-from .._typing import CalibrationMethod, ClassWeight, Floats, Labels, Parts, RandomState, TableLike
+from .._typing import CalibrationMethod, ClassWeight, Floats, Parts, TableLike
 from ._kernel_machine import HUGE
 from .regression import read_numbers
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
-_LIMITS: dict[str, list[Any]] = {
-    "tol": [Interval(Real, 0.0, None, closed="neither")],
-    "C": [Interval(Real, 0.0, None, closed="neither")],
-    "fit_intercept": ["boolean"],
-    "intercept_scaling": [None, Interval(Real, 0.0, None, closed="neither")],
-    "dual": ["boolean", StrOptions({"auto"})],
-    "max_iter": [Interval(Integral, 0, None, closed="left")],
-    **SHARED_LIMITS,
-}
 
-
+@parameters
 class LinearEstimator(LinearExports, NativeEstimator):
     """What both classes share."""
+
+    dual: bool | Literal["auto"] = "auto"
+    tol: Positive = 1e-4
+    C: Positive = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: Positive | None = None
+    max_iter: Annotated[int, Interval(Integral, 0, None, closed="left")] = 1000
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -68,6 +68,7 @@ class LinearEstimator(LinearExports, NativeEstimator):
 
 @loads("linear_svc")
 @document
+@parameters
 class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
     """Linear support vector classification for many rows or many columns.
 
@@ -132,54 +133,12 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
 
     _kind = "linear_svc"
     _target_kinds = "biufU"
-    _parameter_constraints = {
-        **_LIMITS,
-        "penalty": [StrOptions({"l1", "l2"})],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "class_weight": [None, dict, StrOptions({"balanced"})],
-        "calibrate": ["boolean"],
-        "calibration": [StrOptions({"auto", "sigmoid", "temperature", "vector"})],
-    }
-
-    def __init__(
-        self,
-        penalty: Literal["l1", "l2"] = "l2",
-        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
-        *,
-        dual: bool | Literal["auto"] = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        class_weight: ClassWeight = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-        max_iter: int = 1000,
-        calibrate: bool = False,
-        calibration: CalibrationMethod = "auto",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.calibrate = calibrate
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
+    penalty: Literal["l1", "l2"] = field(default="l2", kw_only=False)
+    loss: Literal["hinge", "squared_hinge"] = field(default="squared_hinge", kw_only=False)
+    multi_class: Literal["ovr", "crammer_singer"] = "ovr"
+    class_weight: ClassWeight = None
+    calibrate: bool = False
+    calibration: CalibrationMethod = "auto"
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -260,36 +219,10 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
             "random_state": given["seed"],
         }
 
-    def decision_function(self, X: TableLike) -> Floats:
-        """Evaluate the decision function.
-
-        Parameters
-        ----------
-        {samples}
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: one value, positive for ``classes_[1]``; more: one column per class, the largest of which is the prediction.
-        """
-        values: Floats = self._judge("decisions", X)
-        return values.ravel() if len(self.classes_) == 2 else values
-
-    def predict(self, X: TableLike) -> Labels:
-        """Predict class labels.
-
-        Parameters
-        ----------
-        {samples}
-
-        {predicted_labels}
-        """
-        codes = self._judge("codes", X)
-        return self.classes_.take(codes)
-
 
 @loads("linear_svr")
 @document
+@parameters
 class LinearSVR(RegressorMixin, LinearEstimator):
     """Linear support vector regression for many rows or many columns.
 
@@ -340,42 +273,8 @@ class LinearSVR(RegressorMixin, LinearEstimator):
     """
 
     _kind = "linear_svr"
-    _parameter_constraints = {
-        **_LIMITS,
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
-    }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        dual: bool | Literal["auto"] = "auto",
-        verbose: int = 0,
-        random_state: RandomState = None,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
+    epsilon: NotNegative = 0.0
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -412,8 +311,6 @@ class LinearSVR(RegressorMixin, LinearEstimator):
     def predict(self, X: TableLike) -> Floats:
         """Predict target values.
 
-        Parameters
-        ----------
         {samples}
 
         {predicted_numbers}

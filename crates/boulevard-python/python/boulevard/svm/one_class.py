@@ -10,15 +10,17 @@ from .._base import fitting
 from .._classes import read_weights
 from .._docs import document
 from .._files import loads
+from .._limits import Share, parameters
 from .._request import Data
-from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
-from ._kernel_machine import MACHINE_LIMITS, NU_LIMITS, KernelEstimator
+from .._typing import Floats, Parts, TableLike
+from ._kernel_machine import KernelEstimator
 
 __all__ = ["OneClassSVM"]
 
 
 @loads("one_class")
 @document
+@parameters
 class OneClassSVM(OutlierMixin, KernelEstimator):
     """Support of a distribution: tells samples like the training data from others, without labels.
 
@@ -49,42 +51,8 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     """
 
     _kind = "one_class"
-    _parameter_constraints = {**MACHINE_LIMITS, **NU_LIMITS}
-
-    def __init__(
-        self,
-        *,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: int = 0,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    nu: Share = 0.5
+    shrinking: bool = True
 
     @fitting
     def fit(self, X: TableLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -117,8 +85,6 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     def decision_function(self, X: TableLike) -> Floats:
         """Signed distance to the border: positive inside.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         Returns
@@ -132,8 +98,6 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     def score_samples(self, X: TableLike) -> Floats:
         """Decision values without the offset.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         Returns
@@ -146,8 +110,6 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
     def predict(self, X: TableLike) -> NDArray[np.int64]:
         """Tell inliers from outliers.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         Returns

@@ -13,9 +13,10 @@ from .._base import fitting
 from .._classes import read_weights
 from .._docs import document
 from .._files import loads
+from .._limits import NotNegative, Price, Share, parameters
 from .._request import Data
-from .._typing import Floats, Gamma, KernelFunction, Parts, RandomState, TableLike
-from ._kernel_machine import C_LIMITS, EPSILON_LIMITS, HUGE, MACHINE_LIMITS, NU_LIMITS, KernelEstimator
+from .._typing import Floats, Parts, TableLike
+from ._kernel_machine import HUGE, KernelEstimator
 
 __all__ = ["SVR", "NuSVR"]
 
@@ -27,10 +28,13 @@ def read_numbers(y: Any) -> Floats:
 
 
 @document
+@parameters
 class KernelRegressor(RegressorMixin, KernelEstimator):
     """Regression by one kernel machine."""
 
     _kind = "svr"
+    C: Price = 1.0
+    shrinking: bool = True
 
     @fitting
     def fit(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -65,8 +69,6 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def predict(self, X: TableLike) -> Floats:
         """Predict target values.
 
-        Parameters
-        ----------
         {samples_or_kernel}
 
         {predicted_numbers}
@@ -77,6 +79,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
 @loads("svr")
 @document
+@parameters
 class SVR(KernelRegressor):
     """Epsilon-support vector regression.
 
@@ -113,44 +116,7 @@ class SVR(KernelRegressor):
     array([2.])
     """
 
-    _parameter_constraints = {**MACHINE_LIMITS, **C_LIMITS, **EPSILON_LIMITS}
-
-    def __init__(
-        self,
-        *,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: int = 0,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    epsilon: NotNegative = 0.1
 
     def _tube(self) -> Parts:
         return {"epsilon": float(self.epsilon)}
@@ -162,6 +128,7 @@ class SVR(KernelRegressor):
 
 @loads("svr")
 @document
+@parameters
 class NuSVR(KernelRegressor):
     """Nu-support vector regression.
 
@@ -197,44 +164,7 @@ class NuSVR(KernelRegressor):
     array([2.])
     """
 
-    _parameter_constraints = {**NU_LIMITS, **C_LIMITS, **MACHINE_LIMITS}
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: int = 0,
-        max_iter: int = -1,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        memory_limit: int | None = None,
-        device: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.memory_limit = memory_limit
-        self.device = device
-        self.random_state = random_state
+    nu: Share = 0.5
 
     def _tube(self) -> Parts:
         return {"nu": float(self.nu)}
