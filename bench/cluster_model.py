@@ -11,7 +11,9 @@ measured; for other sizes columns grow with the rows, and so do rounds.
 """
 
 import argparse
+import sys
 import time
+from pathlib import Path
 
 # Per million rows: rounds, rows new to the set, columns that moved, pair steps, support vectors. One run of the loop on 1 048 576 x 54.
 ROUNDS, NEW_ROWS, MOVED, STEPS, SUPPORT = 109, 0.90e6, 0.72e6, 7.2e6, 162e3
@@ -47,7 +49,9 @@ def measure():
     import numpy as np
 
     from boulevard import SVC
-    from boulevard._shards import ThreadEngine
+
+    sys.path.append(str(Path(__file__).parent.parent / "crates/boulevard-python/tests"))
+    from thread_engine import ThreadEngine
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 54))

@@ -21,6 +21,7 @@ from sklearn.metrics import average_precision_score, f1_score, recall_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV
 from sklearn.preprocessing import StandardScaler
 
+from boosted import read
 from boulevard import SVC, BoostedSVC
 
 #: Name: file, rare class, carriers and rows to learn from (None: all there are, a third is judged).
@@ -115,12 +116,7 @@ def binary(folder, group, seeds, names, kept, only):
 
 def labels(folder):
     for name in ("scene", "yeast"):
-        parts = []
-        for part in ("train", "test"):
-            frame = pd.read_csv(f"{folder}/{name}_{part}.csv.gz")
-            marks = [column for column in frame if column.startswith("label_")]
-            parts.append((frame.drop(columns=marks).to_numpy(float), frame[marks].to_numpy(int)))
-        (X, Y), (X_new, Y_new) = parts
+        (X, Y), (X_new, Y_new) = read(folder, f"{name}_train"), read(folder, f"{name}_test")
         start = time.perf_counter()
         model = BoostedSVC(random_state=0).fit(X, Y)
         spent = time.perf_counter() - start

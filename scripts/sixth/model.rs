@@ -1,12 +1,10 @@
 //! The model: one mean per class.
 
-use serde_json::{Value, json};
-
 use super::learner::NearestMean;
 use crate::data::{Categories, Matrix};
 use crate::error::Result;
 use crate::observe::Context;
-use crate::svm::{Answers, Calibration, Classifier, Decisions, Fact, FitReport, Model, Outputs, Rows};
+use crate::svm::{Answers, Calibration, Classifier, Decisions, Fact, FitReport, Model, Outputs, Rows, kept_facts};
 
 /// The toy, fitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,20 +51,10 @@ impl Classifier for NearestMeanModel {
 impl Model for NearestMeanModel {
     type Prediction = Categories;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.means.len() / self.classes.len().max(1)
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use boulevard::internal::atomic_file;
@@ -35,6 +35,11 @@ pub fn expect_writable(path: &Path) -> Result<()> {
         Ok(_) => bail!("{}: `{}` is not a folder", path.display(), folder.display()),
         Err(error) => Err(error).with_context(|| format!("{}: the folder `{}`", path.display(), folder.display())),
     }
+}
+
+/// The same for all files that were asked for.
+pub fn all_writable<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    paths.into_iter().try_for_each(|path| expect_writable(path))
 }
 
 /// Writes a whole file or none, as the library writes its own: what a killed program leaves behind goes with a later save.

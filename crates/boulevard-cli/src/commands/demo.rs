@@ -122,18 +122,31 @@ fn page(stops: &[Stop], table: &Table) -> String {
     page.finish()
 }
 
-/// A fit and the seconds it took.
-fn timed(learner: impl Into<AnyLearner>, train: &Dataset<'_>, context: &Context<'_>) -> Result<(AnyModel, f64)> {
+/// A fit, without anything said about it yet.
+fn fit(
+    problem: &'static str,
+    method: &'static str,
+    learner: impl Into<AnyLearner>,
+    train: &Dataset<'_>,
+    context: &Context<'_>,
+) -> Result<Stop> {
     let start = Instant::now();
-    let model = learner.into().fit_in(train, context)?;
-    Ok((model, start.elapsed().as_secs_f64()))
+    let fitted = learner.into().fit_in(train, context)?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Stop { problem, method, rows: train.len(), measure: "error", error: f64::NAN, fitted, seconds, figures: Vec::new(), words: "" })
+}
+
+impl Stop {
+    /// With its error on new rows.
+    fn judged(self, test: &Dataset<'_>, context: &Context<'_>) -> Result<Self> {
+        let error = loss(&test.target, &self.fitted.predict_in(&test.x, context)?, None)?;
+        Ok(Self { error, ..self })
+    }
 }
 
 fn classify(problem: &'static str, svc: Svc, train: &Dataset<'static>, test: &Dataset<'static>, context: &Context<'_>) -> Result<Stop> {
-    let (fitted, seconds) = timed(svc, train, context)?;
-    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let figures = map(&fitted, train, context)?;
-    Ok(Stop { problem, method: "SVC", rows: train.len(), measure: "error", error, fitted, seconds, figures, words: "" })
+    let stop = fit(problem, "SVC", svc, train, context)?.judged(test, context)?;
+    Ok(Stop { figures: map(&stop.fitted, train, context)?, ..stop })
 }
 
 /// The decision map.
@@ -202,87 +215,48 @@ fn rare_labels(context: &Context<'_>) -> Result<Stop> {
         Ok(Dataset { target: Target::Labels(LabelMatrix::new(on, names)?), ..all })
     };
     let (train, test) = (labelled(1, 400)?, labelled(2, 4000)?);
-    let (fitted, seconds) = timed(BoostedSvc { max_rounds: 10, ..Default::default() }, &train, context)?;
-    let (Target::Labels(truth), Target::Labels(said)) = (&test.target, fitted.predict_in(&test.x, context)?) else {
+    let stop = fit("rare labels", "boosted", BoostedSvc { max_rounds: 10, ..Default::default() }, &train, context)?;
+    let (Target::Labels(truth), Target::Labels(said)) = (&test.target, stop.fitted.predict_in(&test.x, context)?) else {
         unreachable!("labels on both sides")
     };
     let counts = LabelConfusion::new(truth, &said, None)?;
     let mut figures = vec![gallery::label_bars(&counts, "rows that were not learnt from")];
-    figures.extend(fitted.pictures(None, context)?);
-    Ok(Stop {
-        problem: "rare labels",
-        method: "boosted",
-        rows: train.len(),
-        measure: "1 - macro F1",
-        error: 1.0 - counts.macro_average().f1,
-        fitted,
-        seconds,
-        figures,
-        words: "Several labels per row, one of them rare: F1 of each on new rows.",
-    })
+    figures.extend(stop.fitted.pictures(None, context)?);
+    let words = "Several labels per row, one of them rare: F1 of each on new rows.";
+    Ok(Stop { measure: "1 - macro F1", error: 1.0 - counts.macro_average().f1, figures, words, ..stop })
 }
 
 /// Rules where a straight line fails.
 fn rules(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::checkerboard(400, 1, 2, 1.0), generate::checkerboard(4000, 2, 2, 1.0));
     let induce = FeatureInduction { c: 1.0, n_induced: Amount::Exactly(10), max_depth: Depth::AtMost(3), ..FeatureInduction::default() };
-    let (fitted, seconds) = timed(induce, &train, context)?;
-    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let mut figures = map(&fitted, &train, context)?;
-    figures.extend(fitted.pictures(None, context)?);
+    let stop = fit("checkerboard", "induced rules", induce, &train, context)?.judged(&test, context)?;
+    let mut figures = map(&stop.fitted, &train, context)?;
+    figures.extend(stop.fitted.pictures(None, context)?);
     let words = "A linear machine with ten induced trees: their rules can be read with `boulevard inspect`.";
-    Ok(Stop {
-        problem: "checkerboard",
-        method: "induced rules",
-        rows: train.len(),
-        measure: "error",
-        error,
-        fitted,
-        seconds,
-        figures,
-        words,
-    })
+    Ok(Stop { figures, words, ..stop })
 }
 
 /// Every C at once.
 fn front(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::banana(400, 1), generate::banana(4000, 2));
     let pareto = ParetoSvc { kernel: Kernel::rbf(1.0), ..ParetoSvc::default() };
-    let (fitted, seconds) = timed(pareto, &train, context)?;
-    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let figures = fitted.pictures(None, context)?;
-    Ok(Stop {
-        problem: "banana",
-        method: "front",
-        rows: train.len(),
-        measure: "error",
-        error,
-        fitted,
-        seconds,
-        figures,
-        words: "A hundred machines from the widest street to the hardest margin: training and hold-out error in percent.",
-    })
+    let stop = fit("banana", "front", pareto, &train, context)?.judged(&test, context)?;
+    let words = "A hundred machines from the widest street to the hardest margin: training and hold-out error in percent.";
+    Ok(Stop { figures: stop.fitted.pictures(None, context)?, words, ..stop })
 }
 
 fn friedman(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::regression(500, 1, 2, 1.0), generate::regression(1000, 2, 2, 1.0));
     let svr = Svr { kernel: Kernel::rbf(0.5), c: 30.0, tube: Tube::Epsilon(0.5), ..Svr::default() };
-    let (fitted, seconds) = timed(svr, &train, context)?;
-    let (truth, said) = match (&test.target, fitted.predict_in(&test.x, context)?) {
+    let stop = fit("Friedman's function", "SVR", svr, &train, context)?;
+    let (truth, said) = match (&test.target, stop.fitted.predict_in(&test.x, context)?) {
         (Target::Real(truth), Target::Real(said)) => (truth.clone(), said),
         _ => unreachable!("a regressor on a regression problem"),
     };
-    Ok(Stop {
-        problem: "Friedman's function",
-        method: "SVR",
-        rows: train.len(),
-        measure: "RMSE",
-        error: regression::root_mean_squared_error(&truth, &said, None)?,
-        fitted,
-        seconds,
-        figures: vec![gallery::agreement(&truth, &said, true)?],
-        words: "Five columns matter, two do not; the noise alone has an RMSE of 1.",
-    })
+    let error = regression::root_mean_squared_error(&truth, &said, None)?;
+    let words = "Five columns matter, two do not; the noise alone has an RMSE of 1.";
+    Ok(Stop { measure: "RMSE", error, figures: vec![gallery::agreement(&truth, &said, true)?], words, ..stop })
 }
 
 /// Forty columns of which three matter: the switches find them.
@@ -293,61 +267,30 @@ fn select(context: &Context<'_>) -> Result<Stop> {
     let parts = split::stratified_hold_out(all.expect_classes()?, 2000.0 / 2100.0, 0)?;
     let (train, test) = (all.select(&parts.train), all.select(&parts.test));
     let learner = MultiTaskSelection { c: Some(2.0), rho: Some(0.01), ..MultiTaskSelection::default() };
-    let (fitted, seconds) = timed(learner, &train, context)?;
-    let error = loss(&test.target, &fitted.predict_in(&test.x, context)?, None)?;
-    let figures = fitted.pictures(Some(&train), context)?;
-    Ok(Stop {
-        problem: "3 of 40 columns",
-        method: "select",
-        rows: train.len(),
-        measure: "error",
-        error,
-        fitted,
-        seconds,
-        figures,
-        words: "The probability that a column matters, for the largest ones; three columns do.",
-    })
+    let stop = fit("3 of 40 columns", "select", learner, &train, context)?.judged(&test, context)?;
+    let words = "The probability that a column matters, for the largest ones; three columns do.";
+    Ok(Stop { figures: stop.fitted.pictures(Some(&train), context)?, words, ..stop })
 }
 
 fn one_class(context: &Context<'_>) -> Result<Stop> {
-    let all = generate::banana(800, 5);
-    let inside: Vec<usize> = (0..all.len()).filter(|&row| all.expect_classes().is_ok_and(|c| c.codes()[row] == 1)).collect();
-    let train = Dataset { target: Target::None, ..all.select(&inside) };
-    let (fitted, seconds) = timed(OneClass { kernel: Kernel::rbf(1.0), nu: 0.1, ..OneClass::default() }, &train, context)?;
-    let fresh = generate::banana(4000, 6);
-    let rows: Vec<usize> = (0..fresh.len()).filter(|&row| fresh.expect_classes().is_ok_and(|c| c.codes()[row] == 1)).collect();
-    let error = loss(&Target::None, &fitted.predict_in(&fresh.x.select(&rows), context)?, None)?;
-    let figures = map(&fitted, &train, context)?;
-    Ok(Stop {
-        problem: "one crescent",
-        method: "one-class",
-        rows: train.len(),
-        measure: "share outside",
-        error,
-        fitted,
-        seconds,
-        figures,
-        words: "Learnt from one class alone with nu = 0.1: about one new row in ten falls outside.",
-    })
+    let crescent = |all: Dataset<'static>| {
+        let inside: Vec<usize> = (0..all.len()).filter(|&row| all.expect_classes().is_ok_and(|c| c.codes()[row] == 1)).collect();
+        Dataset { target: Target::None, ..all.select(&inside) }
+    };
+    let (train, test) = (crescent(generate::banana(800, 5)), crescent(generate::banana(4000, 6)));
+    let learner = OneClass { kernel: Kernel::rbf(1.0), nu: 0.1, ..OneClass::default() };
+    let stop = fit("one crescent", "one-class", learner, &train, context)?.judged(&test, context)?;
+    let words = "Learnt from one class alone with nu = 0.1: about one new row in ten falls outside.";
+    Ok(Stop { measure: "share outside", figures: map(&stop.fitted, &train, context)?, words, ..stop })
 }
 
 /// Three samples per decision, of which the class is known to be the same.
 fn three_samples(context: &Context<'_>) -> Result<Stop> {
     let (train, test) = (generate::two_gaussians(200, 1, 2, 1.5), generate::two_gaussians(6000, 2, 2, 1.5));
     let gather = MultiSample { method: Method::Direct, kernel: Kernel::rbf(0.1), ..MultiSample::default() };
-    let (fitted, seconds) = timed(gather, &train, context)?;
-    let model = fitted.expect::<MultiSampleModel>()?;
-    let curve = model.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;
+    let stop = fit("three samples", "gather", gather, &train, context)?;
+    let curve = stop.fitted.expect::<MultiSampleModel>()?.error_by_size(&test, &[1, 2, 3, 4, 5, 6, 8, 10], 3, 0, context)?;
     let error = curve.iter().find(|point| point.size == 3).map_or(f64::NAN, |point| point.error);
-    Ok(Stop {
-        problem: "three samples",
-        method: "gather",
-        rows: train.len(),
-        measure: "error",
-        error,
-        seconds,
-        figures: vec![curve_picture(&curve, Some(3))],
-        words: "Samples that are known to share a class are judged together: one machine for sets of three, consensus for other sizes.",
-        fitted,
-    })
+    let words = "Samples that are known to share a class are judged together: one machine for sets of three, consensus for other sizes.";
+    Ok(Stop { error, figures: vec![curve_picture(&curve, Some(3))], words, ..stop })
 }

@@ -38,9 +38,7 @@ pub fn run(args: &EvaluateArgs) -> Result<Outcome> {
     ensure!(args.sizes.is_empty() || gather.is_some(), "--sizes does not apply to these methods: it belongs to gather");
     ensure!(!args.sizes.contains(&0), "--sizes must be at least 1");
     check::at_least("evaluate", "repeats", args.repeats, 1)?;
-    for path in args.curve.iter().chain(&args.report) {
-        files::expect_writable(path)?;
-    }
+    files::all_writable(args.curve.iter().chain(&args.report))?;
     data::expect_tasks(&plans, &args.read)?;
     let data = data::read_for(&plans[0], &args.data, &args.read)?;
     let watcher = Watcher::new(args.run.quiet);

@@ -18,9 +18,7 @@ use crate::progress::Watcher;
 use crate::report::{complain, labels, number, print, print_json};
 
 pub fn run(args: &PredictArgs) -> Result<Outcome> {
-    if let Some(path) = &args.output {
-        files::expect_writable(path)?;
-    }
+    files::all_writable(&args.output)?;
     let mut model = load(&args.model)?;
     if args.probability && !model.decides_sets() {
         let classifies = !model.answers().are_numbers() && model.answers() != Answers::Inside;
@@ -173,6 +171,15 @@ fn missing(model: &AnyModel, args: &PredictArgs) -> Result<Missing> {
     })
 }
 
+/// A way to read the file more than once: standard input is kept.
+fn loader(args: &PredictArgs) -> Result<impl Fn(&ReadOptions) -> boulevard::Result<Scan>> {
+    let input = if args.data.as_os_str() == "-" { Some(files::standard_input()?) } else { None };
+    Ok(move |options: &ReadOptions| match &input {
+        Some(bytes) => read_whole_from(&bytes[..], "-", options),
+        None => read_whole(&args.data, options),
+    })
+}
+
 /// Reads the file, with the label if it has one.
 ///
 /// Without `--label` the last column is a label exactly if the model does not need it as a feature.
@@ -196,12 +203,7 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
         return Ok((boulevard::data::io::read_precomputed(&args.data, &options, use_)?.data, Vec::new()));
     }
     options.features = names.map(<[String]>::to_vec);
-    // Standard input can be read only once, and the file may have to be read twice.
-    let input = if args.data.as_os_str() == "-" { Some(files::standard_input()?) } else { None };
-    let load = |options: &ReadOptions| match &input {
-        Some(bytes) => read_whole_from(&bytes[..], "-", options),
-        None => read_whole(&args.data, options),
-    };
+    let load = loader(args)?;
     let with_label = load(&options);
     if args.read.label.is_some() || target == TargetKind::None || options.format == Some(Format::Libsvm) {
         return Ok(found(with_label?));
@@ -230,11 +232,7 @@ fn read(model: &AnyModel, args: &PredictArgs) -> Result<Found> {
 
 /// Reads a file for a model of labels: with their columns where it has them all, else without.
 fn read_labels(names: &[String], args: &PredictArgs, mut options: ReadOptions) -> Result<Found> {
-    let input = if args.data.as_os_str() == "-" { Some(files::standard_input()?) } else { None };
-    let load = |options: &ReadOptions| match &input {
-        Some(bytes) => read_whole_from(&bytes[..], "-", options),
-        None => read_whole(&args.data, options),
-    };
+    let load = loader(args)?;
     if !options.labels.is_empty() {
         return Ok(found(load(&options)?));
     }

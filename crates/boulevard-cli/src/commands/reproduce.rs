@@ -24,9 +24,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Outcome> {
     let specs = chosen(args)?;
     let Some(data) = &args.data else { bail!("--data DIR is needed: the folder with the data sets") };
     ensure!(data.is_dir(), "{}: is not a folder with data sets", data.display());
-    for path in args.json.iter().chain(&args.report) {
-        files::expect_writable(path)?;
-    }
+    files::all_writable(args.json.iter().chain(&args.report))?;
     std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     let watcher = Watcher::new(args.quiet);
     let mut all = Vec::new();

@@ -11,9 +11,7 @@ use crate::{data, files};
 
 pub fn run(args: &ScaleArgs) -> Result<Outcome> {
     args.read.expect_no_filling()?;
-    for path in args.save.iter().chain(&args.output) {
-        files::expect_writable(path)?;
-    }
+    files::all_writable(args.save.iter().chain(&args.output))?;
     let restored = match &args.restore {
         Some(path) => {
             files::expect_file(path)?;

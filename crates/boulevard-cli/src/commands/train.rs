@@ -21,9 +21,7 @@ const CHEAP: usize = 1 << 31;
 
 pub fn run(args: &TrainArgs) -> Result<Outcome> {
     let plan = Plan::new(args.method, &args.learner)?.filling(args.read.fill())?;
-    for path in args.output.iter().chain(&args.report) {
-        files::expect_writable(path)?;
-    }
+    files::all_writable(args.output.iter().chain(&args.report))?;
     data::expect_tasks(std::slice::from_ref(&plan), &args.read)?;
     let mut data = data::read_for(&plan, &args.data, &args.read)?;
     if !args.run.quiet {

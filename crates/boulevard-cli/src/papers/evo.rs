@@ -5,7 +5,7 @@ use boulevard::data::io::{ReadOptions, TargetKind};
 use boulevard::data::{Dataset, generate};
 use boulevard::kernel::Kernel;
 use boulevard::methods::pareto::{Crossover, FrontPoint, Mode, NamedFront, ParetoSvc, marks, pictures};
-use boulevard::metrics::comparison::{mean, standard_deviation};
+use boulevard::metrics::comparison::mean;
 use boulevard::observe::StopReason;
 use boulevard::picture::Picture;
 use boulevard::svm::Learner;
@@ -132,18 +132,7 @@ fn run(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let seeds = if bench.quick { 1 } else { 5 };
     let all: Vec<Fronts> = (0..seeds).map(|seed| cell(bench, row, seed)).collect::<Result<_>>()?;
     let entry = |column: &str, value: &dyn Fn(&Fronts) -> f64, note: String| {
-        let values: Vec<f64> = all.iter().map(value).collect();
-        let deviation = if values.len() > 1 { standard_deviation(&values) } else { 0.0 };
-        Entry {
-            row: row.to_owned(),
-            column: column.to_owned(),
-            published: None,
-            ours: mean(&values),
-            deviation,
-            splits: values.len(),
-            note,
-            counts: false,
-        }
+        Entry::new(row, column, None, &all.iter().map(value).collect::<Vec<f64>>(), note, false)
     };
     let lowest = |dots: &[Dot]| dots.iter().map(|dot| dot.held).fold(f64::INFINITY, f64::min);
     let seconds = |i: usize| format!("{:.2} s", mean(&all.iter().map(|fronts| fronts.seconds[i]).collect::<Vec<_>>()));

@@ -6,16 +6,13 @@ use anyhow::{Result, bail};
 use boulevard::data::io::{Missing, ReadOptions, TargetKind};
 use boulevard::data::split::{Split, stratified_hold_out, stratified_k_fold};
 use boulevard::data::{Categories, Dataset, Matrix, Scaler, Scaling, Target};
-use boulevard::internal::parallel;
 use boulevard::kernel::Kernel;
 use boulevard::methods::feature_induction::FeatureInduction;
-use boulevard::metrics::comparison::{mean, standard_deviation};
-use boulevard::observe::{Context, StopReason};
+use boulevard::observe::Context;
 use boulevard::solver::linear::LinearLoss;
 use boulevard::svm::{Classifier, Learner, LinearSvc, Model, Penalty, Svc};
 
-use super::{Bench, Entry, Spec};
-use crate::progress::Silent;
+use super::{Bench, Entry, Spec, side_by_side};
 
 const SETS: [&str; 4] = ["ionosphere", "breast_cancer", "cmc", "spambase"];
 const SOURCE: &str = "Jin, Liu: Robust Feature Induction for Support Vector Machines. ICML 2004.";
@@ -110,18 +107,13 @@ type FoldJudge<'a> = &'a (dyn Fn(&Dataset<'_>, &Dataset<'_>, &Context<'_>) -> Re
 /// Wrong predictions of every fold, by `fit`, which gets the standardised (or otherwise scaled) parts.
 fn fold_errors(data: &Dataset<'_>, scaling: Scaling, seed: u64, context: &Context<'_>, judge: FoldJudge<'_>) -> Result<Vec<Vec<f64>>> {
     let folds = stratified_k_fold(data.expect_classes()?, FOLDS, seed)?;
-    let inner = context.with_threads(1).with_observer(&Silent);
-    let results = parallel::map(context.threads, folds.len(), |i| {
-        if context.step("folds", i, folds.len()) == Some(StopReason::Interrupted) {
-            bail!("interrupted");
-        }
+    side_by_side(context, "folds", folds.len(), |i, inner| {
         let Split { train, test } = &folds[i];
         let (mut train, mut test) = (data.select(train), data.select(test));
         let scaler = Scaler::fit(&train.x, None, scaling)?;
         (train.x, test.x) = (scaler.transform(&train.x)?, scaler.transform(&test.x)?);
-        judge(&train, &test, &inner)
-    });
-    results.into_iter().collect()
+        judge(&train, &test, inner)
+    })
 }
 
 fn error(said: &[u32], data: &Dataset<'_>) -> Result<f64> {
@@ -189,17 +181,9 @@ fn boosted(train: &Dataset<'_>, test: &Dataset<'_>, context: &Context<'_>) -> Re
 }
 
 fn entry(row: &str, column: &str, published: Option<f64>, errors: &[f64], note: String, counts: bool) -> Entry {
-    Entry {
-        row: row.to_owned(),
-        column: column.to_owned(),
-        published: published.map(|percent| percent / 100.0),
-        ours: mean(errors),
-        // The error of one ten-fold mean.
-        deviation: standard_deviation(errors) / (FOLDS as f64).sqrt(),
-        splits: errors.len(),
-        note,
-        counts,
-    }
+    let entry = Entry::new(row, column, published.map(|percent| percent / 100.0), errors, note, counts);
+    // The error of one ten-fold mean.
+    Entry { deviation: entry.deviation / (FOLDS as f64).sqrt(), ..entry }
 }
 
 fn seeds(bench: &Bench<'_>, row: &str, slow: bool) -> Vec<u64> {

@@ -13,7 +13,6 @@ use boulevard::kernel::Kernel;
 use boulevard::methods::multitask_selection::{
     BiasPrior, MultiTaskSelection, MultiTaskSelectionModel, Outputs, Select, SelectionSearch, TaskSet, TaskTarget, task_error,
 };
-use boulevard::metrics::comparison::{mean, standard_deviation};
 use boulevard::observe::Context;
 
 use super::{Bench, Entry, Spec};
@@ -112,19 +111,6 @@ fn split(classes: &Categories, train: usize, test: usize, seed: u64) -> Result<S
     Ok(Split { train: parts.train, test: part.test.iter().map(|&place| parts.test[place]).collect() })
 }
 
-fn entry(row: &str, column: &str, published: Option<f64>, values: &[f64], note: String) -> Entry {
-    Entry {
-        row: row.to_owned(),
-        column: column.to_owned(),
-        published,
-        ours: mean(values),
-        deviation: standard_deviation(values),
-        splits: values.len(),
-        note,
-        counts: true,
-    }
-}
-
 fn figure_1(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let data = splice(bench.data)?;
     let selects = row != FIGURE_1.rows[0];
@@ -150,7 +136,7 @@ fn figure_1(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let mut rhos: Vec<f64> = found.iter().map(|cell| cell.1.exp()).collect();
     rhos.sort_by(f64::total_cmp);
     let note = if selects { format!("median rho {:.0e}", rhos[rhos.len() / 2]) } else { String::new() };
-    Ok(vec![entry(row, "accuracy", Some(if selects { 0.96 } else { 0.92 }), &accuracies, note)])
+    Ok(vec![Entry::new(row, "accuracy", Some(if selects { 0.96 } else { 0.92 }), &accuracies, note, true)])
 }
 
 fn figure_2(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
@@ -166,7 +152,7 @@ fn figure_2(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
             let model = learner.fit_tasks(&TaskSet::from_dataset(&data.select(&parts.train))?, &bench.context)?;
             counts.push(carrying(&model.weights) as f64);
         }
-        entries.push(entry(row, &format!("c = {c}"), None, &counts, "of 240".to_owned()));
+        entries.push(Entry::new(row, format!("c = {c}"), None, &counts, "of 240".to_owned(), true));
     }
     Ok(entries)
 }
@@ -243,7 +229,7 @@ fn figure_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
             binary_errors(&model, &labels(&data.select(&parts.test))?, &bench.context)
         })?);
     }
-    Ok(vec![entry(row, "errors of 15600", None, &errors, "600: always no".to_owned())])
+    Ok(vec![Entry::new(row, "errors of 15600", None, &errors, "600: always no".to_owned(), true)])
 }
 
 fn figure_4(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
@@ -272,7 +258,7 @@ fn figure_4(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
                 binary_errors(&result.model, &labels(&data.select(&parts.test))?, &bench.context)
             })?);
         }
-        entries.push(entry(&format!("rho = {row}"), column, None, &errors, "errors of 996".to_owned()));
+        entries.push(Entry::new(&format!("rho = {row}"), column, None, &errors, "errors of 996".to_owned(), true));
     }
     Ok(entries)
 }

@@ -13,12 +13,16 @@ mod state;
 
 use std::path::Path;
 
-use anyhow::Result;
-use boulevard::observe::Context;
+use anyhow::{Result, bail};
+use boulevard::internal::parallel;
+use boulevard::metrics::comparison::{mean, standard_deviation};
+use boulevard::observe::{Context, StopReason};
 use boulevard::picture::Picture;
 use serde::{Deserialize, Serialize};
 
 pub use state::State;
+
+use crate::progress::Silent;
 
 /// Every table there is.
 pub fn all() -> Vec<Spec> {
@@ -91,7 +95,30 @@ pub struct Entry {
     pub counts: bool,
 }
 
+/// What `work` makes of every number below `count`, side by side, with a context of one thread for each.
+pub fn side_by_side<T: Send>(
+    context: &Context<'_>,
+    stage: &'static str,
+    count: usize,
+    work: impl Fn(usize, &Context<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let inner = context.with_threads(1).with_observer(&Silent);
+    let results = parallel::map(context.threads, count, |i| {
+        if context.step(stage, i, count) == Some(StopReason::Interrupted) {
+            bail!("interrupted");
+        }
+        work(i, &inner)
+    });
+    results.into_iter().collect()
+}
+
 impl Entry {
+    /// The mean of some values, and their deviation.
+    pub fn new(row: &str, column: impl Into<String>, published: Option<f64>, values: &[f64], note: String, counts: bool) -> Self {
+        let (ours, deviation, splits) = (mean(values), standard_deviation(values), values.len());
+        Self { row: row.to_owned(), column: column.into(), published, ours, deviation, splits, note, counts }
+    }
+
     /// Distance from the published number in standard deviations over splits.
     pub fn distance(&self) -> Option<f64> {
         self.published.map(|published| match (self.ours - published, self.deviation) {

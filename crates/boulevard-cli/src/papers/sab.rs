@@ -8,16 +8,14 @@ use anyhow::{Result, bail};
 use boulevard::data::io::{ReadOptions, TargetKind};
 use boulevard::data::split::multilabel_k_fold;
 use boulevard::data::{Dataset, LabelMatrix, Target};
-use boulevard::internal::parallel;
 use boulevard::methods::boosted::{AtLeastOne, BoostedSvc, InitialWeights, Sampling, Thresholds, Voting};
-use boulevard::metrics::comparison::{mean, standard_deviation};
+use boulevard::metrics::comparison::mean;
 use boulevard::metrics::multilabel::LabelConfusion;
 use boulevard::observe::{Context, StopReason};
 use boulevard::svm::{ClassWeight, Learner, Model};
 use serde::{Deserialize, Serialize};
 
-use super::{Bench, Entry, Spec};
-use crate::progress::Silent;
+use super::{Bench, Entry, Spec, side_by_side};
 
 /// Misses and false alarms on scene.
 pub const TABLE_1: Spec = Spec {
@@ -170,20 +168,15 @@ fn judge(settings: &BoostedSvc, train: &Dataset<'_>, test: &Dataset<'_>, context
 fn choose(gammas: &[f64], weights: ClassWeight, train: &Dataset<'_>, context: &Context<'_>) -> Result<Choice> {
     let folds = multilabel_k_fold(labels(train)?, FOLDS, 0)?;
     let points: Vec<(f64, f64)> = [1.0, 3.0, 10.0].iter().flat_map(|&c| gammas.iter().map(move |&gamma| (c, gamma))).collect();
-    let inner = context.with_threads(1).with_observer(&Silent);
-    let scores = parallel::map(context.threads, points.len(), |i| {
-        if context.step("choose C and gamma", i, points.len()) == Some(StopReason::Interrupted) {
-            bail!("interrupted");
-        }
+    let scores = side_by_side(context, "choose C and gamma", points.len(), |i, inner| {
         let settings = BoostedSvc { class_weight: weights.clone(), ..plain(points[i].0, points[i].1) };
         let one = |fold: &boulevard::data::split::Split| {
-            judge(&settings, &train.select(&fold.train), &train.select(&fold.test), &inner).map(|outcome| outcome.f1)
+            judge(&settings, &train.select(&fold.train), &train.select(&fold.test), inner).map(|outcome| outcome.f1)
         };
         Ok(mean(&folds.iter().map(one).collect::<Result<Vec<f64>>>()?))
-    });
+    })?;
     let mut best: Option<Choice> = None;
     for (&(c, gamma), f1) in points.iter().zip(scores) {
-        let f1 = f1?;
         if best.is_none_or(|best| f1 > best.f1) {
             best = Some(Choice { c, gamma, f1 });
         }
@@ -254,11 +247,6 @@ fn outcomes(bench: &Bench<'_>, set: &str, contender: &Contender) -> Result<(Vec<
     Ok((outcomes.collect::<Result<_>>()?, note))
 }
 
-fn entry(row: &str, column: String, published: Option<f64>, values: &[f64], note: String, counts: bool) -> Entry {
-    let deviation = if values.len() > 1 { standard_deviation(values) } else { 0.0 };
-    Entry { row: row.to_owned(), column, published, ours: mean(values), deviation, splits: values.len(), note, counts }
-}
-
 fn run_table(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let place = CATEGORIES.iter().position(|category| category.to_string() == row).expect("a row of the table");
     let category = CATEGORIES[place];
@@ -274,7 +262,7 @@ fn run_table(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
                 note = format!("{note}; {:+.0} % from the published", 100.0 * (mean(&values) / published - 1.0));
             }
             let counts = !(contender.key == "adaboost" && category == 3);
-            entries.push(entry(row, format!("{} {name}", contender.column), published, &values, note, counts));
+            entries.push(Entry::new(row, format!("{} {name}", contender.column), published, &values, note, counts));
         }
     }
     Ok(entries)
@@ -306,7 +294,7 @@ fn run_figure(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
             part(|o| o.hamming),
             outcomes.iter().map(|o| o.rounds).max().unwrap_or(0)
         );
-        entries.push(entry(row, contender.column.to_owned(), None, &values, note, true));
+        entries.push(Entry::new(row, contender.column.to_owned(), None, &values, note, true));
     }
     Ok(entries)
 }

@@ -128,10 +128,7 @@ fn check(args: &TuneArgs) -> Result<()> {
     ensure!(args.epsilon_grid.iter().all(|e| e.is_finite() && *e >= 0.0), "--epsilon-grid must hold numbers that are not negative");
     ensure!(args.c_grid.iter().all(|c| c.is_finite() && *c > 0.0), "--c-grid must hold positive numbers");
     ensure!(args.epsilon_grid.is_empty() || args.learner.epsilon.is_none(), "give --epsilon or --epsilon-grid, not both");
-    for path in args.output.iter().chain(&args.report) {
-        files::expect_writable(path)?;
-    }
-    Ok(())
+    files::all_writable(args.output.iter().chain(&args.report))
 }
 
 /// What was done, in a sentence or two; nothing where the user gave every value and nothing was added.

@@ -22,9 +22,7 @@ pub fn run(args: &TuneArgs, plan: &Plan, learner: &MultiTaskSelection) -> Result
     ensure!(args.learner.rho.is_none() && args.learner.ln_rho.is_none(), "tune searches --rho itself");
     ensure!(args.gamma_grid.is_empty(), "--gamma-grid does not apply to --method select: list its kernels with --kernels");
     ensure!(plan.work.scaling.is_none(), "tune --method select works on columns as they are: use `boulevard scale` first");
-    for path in args.output.iter().chain(&args.report) {
-        files::expect_writable(path)?;
-    }
+    files::all_writable(args.output.iter().chain(&args.report))?;
     let data = data::read_for(plan, &args.data, &args.read)?;
     let mut search = SelectionSearch { folds: args.folds, seed: args.learner.seed, ..SelectionSearch::default() };
     if !args.c_grid.is_empty() {

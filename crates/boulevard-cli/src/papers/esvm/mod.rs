@@ -3,14 +3,13 @@
 mod sets;
 mod toy;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use boulevard::any::Plan;
 use boulevard::data::split::{Split, stratified_k_fold};
 use boulevard::data::{Dataset, Scaling};
-use boulevard::internal::parallel;
 use boulevard::kernel::Kernel;
-use boulevard::metrics::comparison::{mean, standard_deviation};
-use boulevard::observe::{Context, StopReason};
+use boulevard::metrics::comparison::mean;
+use boulevard::observe::Context;
 use boulevard::svm::{Penalty, Svc};
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +17,8 @@ pub use sets::{FIGURE_3, TABLE_3, TABLE_4};
 pub use toy::{FIGURE_2, TABLE_1};
 
 use super::ida::{self, Benchmark};
-use super::{Bench, Entry, Spec};
+use super::{Bench, Entry, Spec, side_by_side};
 use crate::data::all_folds;
-use crate::progress::Silent;
 
 /// The errors of the plain machine on single samples.
 pub const TABLE_2: Spec = Spec {
@@ -62,6 +60,12 @@ struct Choice {
     error: f64,
 }
 
+impl Choice {
+    fn in_words(&self, columns: usize) -> String {
+        format!("C = 2^{}, gamma = 2^{} / {columns}", self.c.log2(), (self.gamma * columns as f64).log2())
+    }
+}
+
 /// Test errors of some splits, with the origin of each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Errors {
@@ -91,16 +95,7 @@ fn run(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     })?;
     let published = ida::SETS.iter().position(|&name| name == row).map(|place| PUBLISHED[place]);
     let columns = set.data.x.columns();
-    let entry = |column: &str, errors: &[f64], counts: bool| Entry {
-        row: row.to_owned(),
-        column: column.to_owned(),
-        published,
-        ours: mean(errors),
-        deviation: standard_deviation(errors),
-        splits: errors.len(),
-        note: format!("C = 2^{}, gamma = 2^{} / {columns}", choice.c.log2(), (choice.gamma * columns as f64).log2()),
-        counts,
-    };
+    let entry = |column: &str, errors: &[f64], counts| Entry::new(row, column, published, errors, choice.in_words(columns), counts);
     let mut entries = vec![entry("SVM", &errors, true)];
     let own: Vec<f64> = errors.iter().zip(&original).filter(|(_, original)| **original).map(|(error, _)| *error).collect();
     if own.len() > 1 && own.len() < errors.len() {
@@ -121,22 +116,17 @@ fn choose(set: &Benchmark, parts: usize, context: &Context<'_>) -> Result<Choice
     for c in c_grid() {
         points.extend(width_grid(set.data.x.columns()).into_iter().map(|gamma| (c, gamma)));
     }
-    let inner = context.with_threads(1).with_observer(&Silent);
-    let errors = parallel::map(context.threads, points.len(), |i| {
-        if context.step("choose C and gamma", i, points.len()) == Some(StopReason::Interrupted) {
-            bail!("interrupted");
-        }
+    let errors = side_by_side(context, "choose C and gamma", points.len(), |i, inner| {
         let plan = plan(points[i].0, points[i].1);
         let mut all = Vec::new();
         for (train, folds) in trains.iter().zip(&folds) {
-            all.extend(errors(&plan, train, folds, &inner)?);
+            all.extend(errors(&plan, train, folds, inner)?);
         }
         Ok(mean(&all))
-    });
+    })?;
     let mut best: Option<Choice> = None;
     // In the order of the grid, smallest C and gamma first: a later point must be strictly better.
     for (&(c, gamma), error) in points.iter().zip(errors) {
-        let error = error?;
         if best.is_none_or(|best| error < best.error) {
             best = Some(Choice { c, gamma, error });
         }

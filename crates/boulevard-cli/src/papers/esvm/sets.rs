@@ -2,19 +2,17 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Categories, Dataset, Scaler, Scaling};
-use boulevard::internal::parallel;
 use boulevard::internal::random::Random;
 use boulevard::kernel::Kernel;
 use boulevard::methods::multi_sample::{Method, MultiSample, SetPoint, SetSearch, Sets, best_point};
-use boulevard::metrics::comparison::{corrected_t_test, mean, paired_t_test, standard_deviation, wilcoxon_signed_rank};
-use boulevard::observe::{Context, StopReason};
+use boulevard::metrics::comparison::{corrected_t_test, mean, paired_t_test, wilcoxon_signed_rank};
+use boulevard::observe::Context;
 use boulevard::svm::Learner;
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, FOLDS, QUICK_SPLITS, SOURCE, c_grid, choose, width_grid};
 use crate::papers::ida::{self, Benchmark};
-use crate::papers::{Bench, Entry, Spec};
-use crate::progress::Silent;
+use crate::papers::{Bench, Entry, Spec, side_by_side};
 
 /// Samples per decision.
 const K: usize = 3;
@@ -162,22 +160,16 @@ fn errors(bench: &Bench<'_>, row: &str, set: &Benchmark) -> Result<(Choice, Choi
     let (single, direct) = choices(bench, row, set)?;
     let count = splits_of(bench, set);
     let errors = bench.shared.cell(&format!("{row}.errors"), || {
-        let context = &bench.context;
-        let inner = context.with_threads(1).with_observer(&Silent);
-        let results = parallel::map(context.threads, count, |place| -> Result<[f64; 3]> {
-            if context.step("sets of three", place, count) == Some(StopReason::Interrupted) {
-                bail!("interrupted");
-            }
+        let results = side_by_side(&bench.context, "sets of three", count, |place, inner| {
             let (train, test, sets, codes) = prepared(set, place)?;
-            let mut model = learner(Method::Consensus, &single).fit_in(&train, &inner)?;
-            let consensus = error(&model.predict_sets(&test.x, &sets, &inner)?, &codes);
+            let mut model = learner(Method::Consensus, &single).fit_in(&train, inner)?;
+            let consensus = error(&model.predict_sets(&test.x, &sets, inner)?, &codes);
             // The same machine votes.
             model.parameters.method = Method::Vote;
-            let vote = error(&model.predict_sets(&test.x, &sets, &inner)?, &codes);
-            let model = MultiSample { seed: place as u64, ..learner(Method::Direct, &direct) }.fit_in(&train, &inner)?;
-            Ok([consensus, error(&model.predict_sets(&test.x, &sets, &inner)?, &codes), vote])
-        });
-        let results = results.into_iter().collect::<Result<Vec<_>>>()?;
+            let vote = error(&model.predict_sets(&test.x, &sets, inner)?, &codes);
+            let model = MultiSample { seed: place as u64, ..learner(Method::Direct, &direct) }.fit_in(&train, inner)?;
+            Ok([consensus, error(&model.predict_sets(&test.x, &sets, inner)?, &codes), vote])
+        })?;
         let of = |method: usize| results.iter().map(|errors| errors[method]).collect();
         let first = &set.splits[0].split;
         Ok(Errors {
@@ -192,23 +184,6 @@ fn errors(bench: &Bench<'_>, row: &str, set: &Benchmark) -> Result<(Choice, Choi
     Ok((single, direct, errors))
 }
 
-fn in_words(choice: &Choice, columns: usize) -> String {
-    format!("C = 2^{}, gamma = 2^{} / {columns}", choice.c.log2(), (choice.gamma * columns as f64).log2())
-}
-
-fn entry(row: &str, column: String, published: Option<f64>, values: &[f64], note: String, counts: bool) -> Entry {
-    Entry {
-        row: row.to_owned(),
-        column,
-        published,
-        ours: mean(values),
-        deviation: standard_deviation(values),
-        splits: values.len(),
-        note,
-        counts,
-    }
-}
-
 fn table_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let set = ida::read(bench.data, row)?;
     let (single, direct, errors) = errors(bench, row, &set)?;
@@ -221,11 +196,11 @@ fn table_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
             .enumerate()
     {
         let published = published.map(|published| published[place]);
-        entries.push(entry(row, name.to_owned(), published, values, in_words(choice, columns), true));
+        entries.push(Entry::new(row, name.to_owned(), published, values, choice.in_words(columns), true));
         for (original, words) in [(true, "original splits"), (false, "generated splits")] {
             let own: Vec<f64> = values.iter().zip(&errors.original).filter(|(_, is)| **is == original).map(|(error, _)| *error).collect();
             if own.len() > 1 && own.len() < values.len() {
-                entries.push(entry(row, format!("{name}, {words}"), published, &own, String::new(), false));
+                entries.push(Entry::new(row, format!("{name}, {words}"), published, &own, String::new(), false));
             }
         }
     }
@@ -236,18 +211,9 @@ fn table_4(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let set = ida::read(bench.data, row)?;
     let (_, _, errors) = errors(bench, row, &set)?;
     let differences: Vec<f64> = errors.direct.iter().zip(&errors.consensus).map(|(direct, consensus)| direct - consensus).collect();
-    let (difference, splits) = (mean(&differences), differences.len());
+    let difference = mean(&differences);
     let note = format!("mean difference {difference:+.4}, {} better", if difference < 0.0 { "ESVM^3" } else { "SVM^3" });
-    let p_value = |column: &str, ours: f64| Entry {
-        row: row.to_owned(),
-        column: column.to_owned(),
-        published: None,
-        ours,
-        deviation: 0.0,
-        splits,
-        note: note.clone(),
-        counts: false,
-    };
+    let p_value = |column: &str, p: f64| Entry { splits: differences.len(), ..Entry::new(row, column, None, &[p], note.clone(), false) };
     Ok(vec![
         p_value("paired t", paired_t_test(&differences)?.p),
         p_value("corrected t", corrected_t_test(&differences, errors.train, errors.test)?.p),
@@ -259,23 +225,17 @@ fn figure_3(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let set = ida::read(bench.data, row)?;
     let (_, direct) = choices(bench, row, &set)?;
     let count = splits_of(bench, &set).min(FIGURE_SPLITS);
-    let context = &bench.context;
-    let inner = context.with_threads(1).with_observer(&Silent);
     let mut entries = Vec::new();
     for multiple in MULTIPLES {
         let errors: Vec<f64> = bench.state.cell(&format!("{row}.{multiple}"), || {
-            let results = parallel::map(context.threads, count, |place| -> Result<f64> {
-                if context.step("extended columns", place, count) == Some(StopReason::Interrupted) {
-                    bail!("interrupted");
-                }
+            side_by_side(&bench.context, "extended columns", count, |place, inner| {
                 let (train, test, sets, codes) = prepared(&set, place)?;
                 let n_extended = Some(multiple * train.len());
-                let model = MultiSample { n_extended, seed: place as u64, ..learner(Method::Direct, &direct) }.fit_in(&train, &inner)?;
-                Ok(error(&model.predict_sets(&test.x, &sets, &inner)?, &codes))
-            });
-            results.into_iter().collect()
+                let model = MultiSample { n_extended, seed: place as u64, ..learner(Method::Direct, &direct) }.fit_in(&train, inner)?;
+                Ok(error(&model.predict_sets(&test.x, &sets, inner)?, &codes))
+            })
         })?;
-        entries.push(entry(row, format!("N = {multiple} n"), None, &errors, in_words(&direct, set.data.x.columns()), false));
+        entries.push(Entry::new(row, format!("N = {multiple} n"), None, &errors, direct.in_words(set.data.x.columns()), false));
     }
     Ok(entries)
 }

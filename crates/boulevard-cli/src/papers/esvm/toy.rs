@@ -2,18 +2,15 @@
 
 use anyhow::{Result, bail};
 use boulevard::data::{Dataset, generate};
-use boulevard::internal::parallel;
 use boulevard::kernel::Kernel;
 use boulevard::methods::multi_sample::{Method, MultiSample, SetSearch, Sets, best_point};
-use boulevard::metrics::comparison::{mean, normal_tail, standard_deviation};
-use boulevard::observe::StopReason;
+use boulevard::metrics::comparison::normal_tail;
 use boulevard::svm::{Learner, Svc};
 use boulevard::validation::GridSearch;
 use serde::{Deserialize, Serialize};
 
 use super::{FOLDS, SOURCE};
-use crate::papers::{Bench, Entry, Spec};
-use crate::progress::Silent;
+use crate::papers::{Bench, Entry, Spec, side_by_side};
 
 /// Distance of the means: the best error of two samples is then .2196, as printed.
 const DISTANCE: f64 = 1.094;
@@ -78,23 +75,17 @@ fn grids() -> (Vec<f64>, Vec<f64>) {
 fn errors(bench: &Bench<'_>, key: &str, per_class: usize, k: usize) -> Result<Errors> {
     bench.state.cell(key, || {
         let trials = if bench.quick { QUICK_TRIALS } else { TRIALS };
-        let context = &bench.context;
-        let inner = context.with_threads(1).with_observer(&Silent);
-        let results = parallel::map(context.threads, trials, |trial| -> Result<[f64; 2]> {
-            if context.step("trials", trial, trials) == Some(StopReason::Interrupted) {
-                bail!("interrupted");
-            }
+        let results = side_by_side(&bench.context, "trials", trials, |trial, inner| {
             let seed = trial as u64;
             let train = generate::two_gaussians(2 * per_class, seed, COLUMNS, DISTANCE);
             let test = generate::two_gaussians(TEST_SETS * k, TEST_SEED + seed, COLUMNS, DISTANCE);
             let (sets, codes) = Sets::of_classes(test.expect_classes()?, k);
             let judge = |learner: MultiSample| -> Result<f64> {
-                let predicted = learner.fit_in(&train, &inner)?.predict_sets(&test.x, &sets, &inner)?;
+                let predicted = learner.fit_in(&train, inner)?.predict_sets(&test.x, &sets, inner)?;
                 Ok(predicted.codes().iter().zip(&codes).filter(|(a, b)| a != b).count() as f64 / codes.len() as f64)
             };
-            Ok([judge(single(&train, seed, k, &inner)?)?, judge(direct(&train, seed, k, &inner)?)?])
-        });
-        let results = results.into_iter().collect::<Result<Vec<_>>>()?;
+            Ok([judge(single(&train, seed, k, inner)?)?, judge(direct(&train, seed, k, inner)?)?])
+        })?;
         Ok(Errors { consensus: results.iter().map(|e| e[0]).collect(), direct: results.iter().map(|e| e[1]).collect() })
     })
 }
@@ -116,27 +107,14 @@ fn direct(train: &Dataset<'_>, seed: u64, k: usize, context: &boulevard::observe
     Ok(MultiSample { kernel: Kernel::rbf(best.gamma.unwrap_or(1.0)), c: best.c, ..learner })
 }
 
-fn entry(row: &str, column: &str, published: Option<f64>, values: &[f64], note: String) -> Entry {
-    Entry {
-        row: row.to_owned(),
-        column: column.to_owned(),
-        published,
-        ours: mean(values),
-        deviation: standard_deviation(values),
-        splits: values.len(),
-        note,
-        counts: published.is_some(),
-    }
-}
-
 fn table_1(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let per_class = number(row)?;
     let errors = errors(bench, &format!("n{per_class}"), per_class, 2)?;
     let published = TABLE_1.rows.iter().position(|&name| name == row).map(|place| PUBLISHED[place]);
     let note = || "chosen in every trial".to_owned();
     Ok(vec![
-        entry(row, "SVM^2", published.map(|p| p[0]), &errors.consensus, note()),
-        entry(row, "ESVM^2", published.map(|p| p[1]), &errors.direct, note()),
+        Entry::new(row, "SVM^2", published.map(|p| p[0]), &errors.consensus, note(), true),
+        Entry::new(row, "ESVM^2", published.map(|p| p[1]), &errors.direct, note(), true),
     ])
 }
 
@@ -144,5 +122,8 @@ fn figure_2(bench: &Bench<'_>, row: &str) -> Result<Vec<Entry>> {
     let k = number(row)?;
     let errors = errors(bench, &format!("k{k}"), 20, k)?;
     let note = || format!("best possible {:.4}", normal_tail(DISTANCE * (k as f64).sqrt() / 2.0));
-    Ok(vec![entry(row, "SVM^K", None, &errors.consensus, note()), entry(row, "ESVM^K", None, &errors.direct, note())])
+    Ok(vec![
+        Entry::new(row, "SVM^K", None, &errors.consensus, note(), false),
+        Entry::new(row, "ESVM^K", None, &errors.direct, note(), false),
+    ])
 }

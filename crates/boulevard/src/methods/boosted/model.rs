@@ -17,7 +17,9 @@ use crate::data::{Categories, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::observe::Context;
 use crate::picture::Picture;
-use crate::svm::{Answers, Decisions, Fact, FitReport, KernelMachine, Model, Rows, Sigmoid, argmax, codes, consistent, details};
+use crate::svm::{
+    Answers, Decisions, Fact, FitReport, KernelMachine, Model, Rows, Sigmoid, argmax, codes, consistent, details, kept_facts,
+};
 
 /// What a model answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,20 +245,10 @@ impl BoostedModel {
 impl Model for BoostedModel {
     type Prediction = Target;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.features
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {

@@ -17,7 +17,7 @@ use crate::parallel;
 use crate::picture::Picture;
 use crate::svm::{
     Answers, Calibration, CalibrationMethod, Classifier, Decisions, Fact, FitReport, Learner, LinearMachine, Model, Outputs, Pull, Rows,
-    SvcModel, details,
+    SvcModel, details, kept_facts,
 };
 
 /// Rows that a thread takes at a time.
@@ -236,20 +236,10 @@ impl Classifier for FeatureInductionModel {
 impl Model for FeatureInductionModel {
     type Prediction = Categories;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.standard.center.len()
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {

@@ -14,7 +14,7 @@ use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::{
     Answers, Classifier, Decisions, Fact, FitReport, KernelMachine, Layout, Model, ROWS_AT_ONCE, Rows, Sigmoid, SvcModel, argmax,
-    consistent, couple, details, pairs,
+    consistent, couple, details, kept_facts, pairs,
 };
 
 /// A fitted classifier of sets.
@@ -351,20 +351,10 @@ impl MultiSampleModel {
 impl Model for MultiSampleModel {
     type Prediction = Categories;
 
-    fn report(&self) -> &FitReport {
-        &self.report
-    }
+    kept_facts!();
 
     fn features(&self) -> usize {
         self.single.machine.features
-    }
-
-    fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
-    }
-
-    fn parameters(&self) -> Value {
-        json!(self.parameters)
     }
 
     fn answers(&self) -> Answers<'_> {
