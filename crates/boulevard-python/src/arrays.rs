@@ -1,4 +1,5 @@
-//! numpy arrays in and out. Dense tables are borrowed, never copied; sparse ones get their column numbers widened.
+//! numpy arrays in and out. Dense tables are borrowed, never copied; of sparse ones the column numbers are widened, and the values
+//! borrowed where they are doubles in the order of their columns.
 
 use boulevard::data::{Csr, Matrix};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -13,8 +14,32 @@ pub enum Table<'py> {
     F64(PyReadonlyArray2<'py, f64>),
     /// C-ordered `float32`.
     F32(PyReadonlyArray2<'py, f32>),
-    /// CSR, already widened.
-    Sparse(Csr<'static>),
+    /// CSR, places already widened.
+    Sparse { offsets: Vec<usize>, indices: Vec<usize>, values: Values<'py>, columns: usize },
+}
+
+/// The stored values of a sparse table.
+pub enum Values<'py> {
+    /// Python's own.
+    Borrowed(PyReadonlyArray1<'py, f64>),
+    /// A copy in double precision.
+    Copied(Vec<f64>),
+}
+
+impl Values<'_> {
+    fn extract<'py>(array: &Bound<'py, PyAny>) -> PyResult<Values<'py>> {
+        match array.extract::<PyReadonlyArray1<'py, f64>>() {
+            Ok(array) if array.as_slice().is_ok() => Ok(Values::Borrowed(array)),
+            _ => reals(array).map(Values::Copied),
+        }
+    }
+
+    fn as_slice(&self) -> &[f64] {
+        match self {
+            Self::Borrowed(array) => array.as_slice().unwrap_or_default(),
+            Self::Copied(values) => values,
+        }
+    }
 }
 
 impl<'py> Table<'py> {
@@ -30,11 +55,10 @@ impl<'py> Table<'py> {
         let Ok((offsets, indices, values, columns)) = x.extract::<Parts<'py>>() else {
             return Err(PyTypeError::new_err("X must be a 2-D float array or the parts of a CSR matrix"));
         };
-        let csr = Csr::from_unordered(counts(&offsets)?, counts(&indices)?, reals(&values)?, columns);
-        csr.map(Self::Sparse).map_err(|error| convert(x.py(), error))
+        Ok(Self::Sparse { offsets: counts(&offsets)?, indices: counts(&indices)?, values: Values::extract(&values)?, columns })
     }
 
-    /// The library's view of the same memory.
+    /// The library's view of the same memory; a copy of sparse rows whose columns do not rise.
     pub fn matrix(&self) -> PyResult<Matrix<'_>> {
         let order = |_| PyValueError::new_err("X must be C-contiguous");
         let shape = |shape: &[usize]| (shape[0], shape[1]);
@@ -47,7 +71,12 @@ impl<'py> Table<'py> {
                 let (rows, columns) = shape(array.shape());
                 Matrix::dense_f32(array.as_slice().map_err(order)?, rows, columns)
             }
-            Self::Sparse(csr) => Ok(Matrix::Sparse(csr.view())),
+            Self::Sparse { offsets, indices, values, columns } => {
+                let values = values.as_slice();
+                let ordered = Csr::new(offsets.as_slice(), indices.as_slice(), values, *columns);
+                let csr = ordered.or_else(|_| Csr::from_unordered(offsets.clone(), indices.clone(), values.to_vec(), *columns));
+                return csr.map(Matrix::Sparse).map_err(|error| Python::attach(|py| convert(py, error)));
+            }
         };
         matrix.map_err(|error| PyValueError::new_err(error.to_string()))
     }

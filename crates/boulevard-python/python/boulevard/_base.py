@@ -154,30 +154,31 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
             ready = self._ready(X)
             if ready is not None:
                 return ready, y
-        elif (
-            type(X) is np.ndarray
-            and X.ndim == 2
-            and X.dtype in _FLOATS
-            and X.flags.c_contiguous
-            and X.flags.aligned
-            and X.shape[0] > 0
-            and X.shape[1] > 0
-        ):
+        elif self._is_plain(X):
             if not reset:
                 if X.shape[1] == self.n_features_in_ and "feature_names_in_" not in self.__dict__:
                     return X, y
-            elif not needs_y or (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in self._target_kinds and len(y) == len(X)):
+            elif not needs_y or (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in self._target_kinds and len(y) == X.shape[0]):
                 self.n_features_in_ = X.shape[1]
                 self.__dict__.pop("feature_names_in_", None)
                 return X, y
         return self._read_anything(X, y, reset=reset, needs_y=needs_y)
+
+    @staticmethod
+    def _is_plain(X: Any) -> bool:
+        """Whether a table is an array or a CSR matrix as the native part takes it; the numbers in it are looked at there."""
+        if type(X) is np.ndarray:
+            form = X.ndim == 2 and X.dtype in _FLOATS and X.flags.c_contiguous and X.flags.aligned
+        else:
+            form = type(X) in _CSR and X.ndim == 2 and X.data.dtype in _FLOATS
+        return form and X.shape[0] > 0 and X.shape[1] > 0
 
     def _ready(self, X: Any) -> Any:
         """A CSR matrix as it is, or the numbers of a list of rows, where that is all there is to say about them; None otherwise."""
         if "feature_names_in_" in self.__dict__:
             return None
         if type(X) in _CSR:
-            if X.data.dtype not in _FLOATS:
+            if X.ndim != 2 or X.data.dtype not in _FLOATS:
                 return None
             table = X
         elif type(X) is list:

@@ -210,6 +210,9 @@ impl<T: Real> PackedTable<T> {
     }
 }
 
+/// Rows that are computed while a panel is at hand: tables that leave the caches would be read from memory for every tile.
+pub(super) const ROWS_TOGETHER: usize = 4 * TILE_ROWS;
+
 /// Columns in panels, padded to whole panels.
 #[derive(Debug)]
 pub(super) struct Packed<T> {
@@ -321,11 +324,17 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
         let panels = self.columns.range(columns);
-        let mut values = vec![T::default(); TILE_ROWS * self.queries.dimensions];
-        let mut starts = [T::default(); TILE_ROWS];
-        for (rows, out) in rows.chunks(TILE_ROWS).zip(out.chunks_mut(TILE_ROWS)) {
-            self.queries.interleave(rows, &mut values, &mut starts);
-            tile::fill(self.isa, &self.formula, Queries { values: &values, starts: &starts }, panels, out);
+        let size = TILE_ROWS * self.queries.dimensions;
+        let mut values = vec![T::default(); rows.len().min(ROWS_TOGETHER).div_ceil(TILE_ROWS) * size];
+        let mut starts = [T::default(); ROWS_TOGETHER];
+        for (rows, out) in rows.chunks(ROWS_TOGETHER).zip(out.chunks_mut(ROWS_TOGETHER)) {
+            for (g, group) in rows.chunks(TILE_ROWS).enumerate() {
+                let starts = &mut starts[g * TILE_ROWS..(g + 1) * TILE_ROWS];
+                self.queries.interleave(group, &mut values[g * size..(g + 1) * size], starts);
+            }
+            let used = rows.len().div_ceil(TILE_ROWS);
+            let queries = Queries { values: &values[..used * size], starts: &starts[..used * TILE_ROWS] };
+            tile::fill(self.isa, &self.formula, queries, panels, out);
         }
     }
 

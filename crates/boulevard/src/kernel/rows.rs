@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use super::combine::{GivenRows, NormalizedRows, SumRows};
-use super::pack::{PackedRows, recipe};
+use super::pack::{PackedRows, ROWS_TOGETHER, recipe};
 use super::sparse::{SparseRows, is_better_dense};
 use super::{Custom, Kernel};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::observe::{Context, PIECE};
 use crate::simd::Real;
-use crate::simd::tile::TILE_ROWS;
 
 /// Values of a kernel between the samples of its rows and the samples of its columns. Values are plain `k(x, z)` in the tables' own
 /// order, so that one set of rows serves every pair of classes, label, fold and round. The same value has the same bits however it is
@@ -103,8 +102,8 @@ pub(crate) fn fill_watched<T: Real>(
         kernel.fill(rows, columns, out);
         return Ok(());
     }
-    // Whole tiles of rows first: they read every column once.
-    let height = (values / columns.len().max(1) / TILE_ROWS * TILE_ROWS).max(TILE_ROWS);
+    // Rows that read every column together stay together.
+    let height = (values / columns.len().max(1) / ROWS_TOGETHER * ROWS_TOGETHER).max(ROWS_TOGETHER.min(rows.len()));
     let width = (values / height).max(1).next_multiple_of(lanes);
     for (rows, out) in rows.chunks(height).zip(out.chunks_mut(height)) {
         for first in columns.clone().step_by(width) {

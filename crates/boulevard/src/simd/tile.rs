@@ -265,19 +265,22 @@ pub(super) fn inverse_multiquadric<T: Real, S: Simd<T>>(simd: S, sum: S::V, scal
 /// The work of [`fill`].
 #[inline(always)]
 fn fill_panels<T: Real, S: Simd<T>>(simd: S, formula: &Formula<T>, queries: Queries<'_, T>, panels: Panels<'_, T>, out: &mut [&mut [T]]) {
-    let size = panels.dimensions * S::LANES;
+    let (size, group) = (panels.dimensions * S::LANES, panels.dimensions * TILE_ROWS);
     for (p, starts) in panels.starts.chunks_exact(S::LANES).enumerate() {
         let panel = &panels.values[p * size..(p + 1) * size];
-        let values = tile(simd, formula, queries.values, queries.starts, panel, starts);
-        for (row, value) in out.iter_mut().zip(values) {
-            simd.store(value, &mut row[p * S::LANES..]);
+        for (g, out) in out.chunks_mut(TILE_ROWS).enumerate() {
+            let query_starts = &queries.starts[g * TILE_ROWS..(g + 1) * TILE_ROWS];
+            let values = tile(simd, formula, &queries.values[g * group..(g + 1) * group], query_starts, panel, starts);
+            for (row, value) in out.iter_mut().zip(values) {
+                simd.store(value, &mut row[p * S::LANES..]);
+            }
         }
     }
 }
 
-/// Writes kernel values: row `r` of the group into `out[r]`, for all panels. Every `out[r]` has room for all columns.
+/// Writes kernel values: row `r` into `out[r]`, for all panels. Every `out[r]` has room for all columns.
 ///
-/// `queries` is one group; fewer than four outputs drop the padding rows.
+/// `queries` are groups of four rows; fewer outputs drop the padding rows of the last one. A panel is read from memory once for all groups.
 pub fn fill<T: Real>(isa: Isa, formula: &Formula<T>, queries: Queries<'_, T>, panels: Panels<'_, T>, out: &mut [&mut [T]]) {
     struct Fill<'a, 'b, 'c, T> {
         formula: &'a Formula<T>,

@@ -29,6 +29,11 @@ impl Cache {
         Self { slot_of_row: vec![NONE; rows], row_of_slot: Vec::new(), used: Vec::new(), hand: 0, slots, most, evicted: 0 }
     }
 
+    /// Rows it may hold now.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
     /// Slots in use.
     pub(super) fn filled(&self) -> usize {
         self.row_of_slot.len()
