@@ -85,7 +85,7 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     return past("lost", ++calls) ? LAUNCH_FAILED : FINE;
 }
 #ifndef OLD
-int cuStreamCreate(void **stream, unsigned flags) { return *stream = (void *)1, FINE; }
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) { return *stream = (void *)1, FINE; }
 #endif
 int cuStreamSynchronize(void *stream) { return FINE; }
 int cuGetErrorName(int code, const char **name) {

@@ -20,9 +20,11 @@ const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
 const SHARED_BYTES: i32 = 97;
 
-/// Blocks up to this size are kept when they are given back, and so many bytes of them: asking the driver takes longer than most kernels.
-const KEPT_BLOCK: usize = 64 << 20;
-const KEPT_BYTES: usize = 1 << 30;
+/// Blocks up to this size are kept when they are given back, and so many bytes of them: asking the driver takes longer than most kernels,
+/// and giving back waits for all of them. Smaller ones are rounded up, so that others find them.
+const KEPT_BLOCK: usize = 512 << 20;
+const KEPT_BYTES: usize = 2 << 30;
+const ROUNDED: usize = 64 << 20;
 
 /// Copies from this size on go by several threads through memory that the card reads by itself; threads and bytes at once. The driver's own
 /// way, one thread and a small buffer of its own, has a fraction of the rate.
@@ -166,9 +168,10 @@ impl Card {
         self.capability == WARPGROUPS
     }
 
-    /// Free bytes and all bytes.
+    /// Free bytes, what is kept for later among them, and all bytes.
     pub fn memory(&self) -> Result<(usize, usize), CudaError> {
-        self.driver.memory()
+        let kept = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner).bytes;
+        self.driver.memory().map(|(free, total)| (free + kept, total))
     }
 
     /// Waits for all kernels of this thread's lane.
@@ -179,7 +182,7 @@ impl Card {
     /// Memory for `length` numbers, of unknown content.
     pub fn allocate<T: Plain>(self: &Arc<Self>, length: usize) -> Result<Buffer<T>, CudaError> {
         let bytes = length.saturating_mul(size_of::<T>()).max(256);
-        let bytes = if bytes <= KEPT_BLOCK { bytes.next_power_of_two() } else { bytes };
+        let bytes = if bytes <= ROUNDED { bytes.next_power_of_two() } else { bytes };
         Ok(Buffer { card: self.clone(), address: self.take(bytes)?, bytes, length, kind: PhantomData })
     }
 
@@ -212,9 +215,17 @@ impl Card {
     /// Copies many numbers by several threads; false if the memory for it is not to be had.
     fn copy_staged<T: Plain>(&self, address: Address, values: &[T]) -> Result<bool, CudaError> {
         let mut staging = self.staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(STAGING_THREADS);
+        // Asked once: the answer is put together from files.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let exp = |name: &str, usual: usize| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(usual);
+        let threads = cores.min(exp("BV_STAGERS", STAGING_THREADS));
+        let slot = exp("BV_SLOT", 2) << 20;
+        if staging.first().is_some_and(|s| s[0].room::<u8>() != slot) {
+            staging.clear();
+        }
         while staging.len() < threads {
-            let (Ok(first), Ok(second)) = (self.driver.slot(STAGING_BYTES), self.driver.slot(STAGING_BYTES)) else { return Ok(false) };
+            let (Ok(first), Ok(second)) = (self.driver.slot(slot), self.driver.slot(slot)) else { return Ok(false) };
             staging.push([first, second]);
         }
         let piece = staging[0][0].room::<T>();

@@ -258,3 +258,51 @@ fn predictions(context: &Context<'_>, large: &Problem) {
         phases(|| drop(machine.evaluate(x, context).unwrap()));
     }
 }
+
+#[test]
+#[ignore = "trial"]
+#[allow(unsafe_code)]
+fn variants() {
+    let Some(context) = cuda() else { return };
+    let large = cover(524_288, 1.0);
+    let (wide, _) = digits(60_000, 784, 10);
+    let cases = [(&large.x, 0.05, 65_536, 0.1), (&wide, 0.001, 30_000, 0.1), (&wide, 0.001, 60_000, 0.1)];
+    let machines: Vec<_> = cases.iter().map(|&(x, gamma, vectors, size)| machine(x, vectors, gamma, size)).collect();
+    let sets: &[&[(&str, &str)]] = &[
+        &[],
+        &[("BV_PIECE", "8")],
+        &[("BV_PIECE", "32")],
+        &[("BV_PIECE", "64")],
+        &[("BV_LANES", "2")],
+        &[("BV_LANES", "4")],
+        &[("BV_URGENT", "0")],
+        &[("BV_TILES", "32")],
+        &[("BV_TILES", "64")],
+        &[("BV_TILES", "1000000")],
+        &[("BV_SLOT", "1")],
+        &[("BV_SLOT", "4")],
+        &[("BV_STAGERS", "12")],
+        &[("BV_STAGERS", "4")],
+        &[("BV_PIECE", "64"), ("BV_LANES", "2"), ("BV_URGENT", "0"), ("BV_TILES", "1000000")],
+        &[("BV_TRACE", "1")],
+    ];
+    for set in sets {
+        for (name, value) in *set {
+            unsafe { std::env::set_var(name, value) };
+        }
+        for ((x, ..), machine) in cases.iter().zip(&machines) {
+            let mut line = format!("{set:?} {} vectors:", machine.support.len());
+            for _ in 0..if set.first().is_some_and(|s| s.0 == "BV_TRACE") { 1 } else { 5 } {
+                let start = Instant::now();
+                machine.evaluate(x, &context).unwrap();
+                let seconds = start.elapsed().as_secs_f64();
+                let rate = 2.0 * x.columns() as f64 * x.rows() as f64 * machine.support.len() as f64 / seconds / 1e12;
+                line += &format!(" {:.1} ms {rate:.1}", seconds * 1e3);
+            }
+            println!("{line}");
+        }
+        for (name, _) in *set {
+            unsafe { std::env::remove_var(name) };
+        }
+    }
+}

@@ -96,7 +96,7 @@ impl<'a> CardBlocks<'a> {
         let set = set.min(most.max(1024));
         let eased = self.factors.diagonal().filter(|_| n >= EASED_FROM);
         let thinned = if n >= ALIKE_FROM * set { 2 } else { 1 };
-        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING, eased, thinned, ahead: false }
+        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING, eased, thinned, ahead: false, most_columns: None }
     }
 
     pub(super) fn device(&self) -> Device {

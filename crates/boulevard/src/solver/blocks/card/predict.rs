@@ -109,32 +109,76 @@ fn on_card(
 ) -> std::result::Result<Vec<f64>, End> {
     let card = Card::open(number)?;
     let (n, columns) = (x.rows(), x.columns());
-    let each = (PIECE / (8 * columns)).max(WHOLE) / WHOLE * WHOLE;
+    let trace = super::partial::exp("BV_TRACE", 0) > 0;
+    let begun = std::time::Instant::now();
+    let say = |what: &str| {
+        if trace {
+            eprintln!("{:.3} {what}", begun.elapsed().as_secs_f64() * 1e3);
+        }
+    };
+    let piece_bytes = super::partial::exp("BV_PIECE", 16) << 20;
+    let lanes_wanted = super::partial::exp("BV_LANES", 3);
+    let urgent = super::partial::exp("BV_URGENT", 1) > 0;
+    let each = (piece_bytes / (8 * columns)).max(WHOLE) / WHOLE * WHOLE;
     let (free, total) = card.memory()?;
     let least = CardTable::bytes(vectors.rows(), columns) + LANES * (CardTable::bytes(each, columns) + STORED);
     if least as f64 > SHARE * free as f64 {
         return Err(CudaError::Memory { bytes: least, free, total }.into());
     }
     let several = !exactly && jobs.iter().map(|job| job.outputs).sum::<usize>() > 1;
+    say("memory");
     let table = timed(&card, "predict: table", || CardTable::of_rows(card.clone(), kernel, vectors, several))?;
+    say("table");
     let parts = jobs.iter().map(|job| Part::new(&table, job, exactly, several)).collect::<std::result::Result<Vec<_>, CudaError>>()?;
     // What all lanes read is there before they begin.
     card.synchronize()?;
+    say("parts");
     // Whoever shares the card with others already has a lane, and no more.
-    let lanes = if card.sharing() > 1 { 1 } else { LANES };
+    let lanes = if card.sharing() > 1 { 1 } else { lanes_wanted };
     let count = n.div_ceil(each);
-    let pieces = parallel::map(lanes, count, |piece| {
+    let one = |piece: usize| {
         // A time limit is for fits: what they need of their machines afterwards is finished.
         if count > 1 && context.step("evaluate", piece, count) == Some(StopReason::Interrupted) {
             return Err(End::Interrupted);
         }
-        let (rows, _lane) = (piece * each..((piece + 1) * each).min(n), card.lane(card.sharing().max(lanes))?);
+        let (rows, sharing) = (piece * each..((piece + 1) * each).min(n), card.sharing().max(lanes));
+        // Rows get ready while blocks of another piece, thousands of them, wait for their turn.
+        let _ahead = if urgent { card.urgent_lane(sharing)? } else { card.lane(sharing)? };
+        say(&format!("  {piece} begins"));
         let (beside, near) = timed(&card, "predict: rows", || table.beside(x, rows.clone()))?;
+        say(&format!("  {piece} there"));
+        let _lane = if urgent { Some(card.lane(sharing)?) } else { None };
         // Halves have digits for values of about the same size: rows far outside of what the machine knows have none left.
         let sums = parts.iter().map(|part| part.sums(&table, &beside, exactly || !near));
-        Ok(finish(rows.len(), &sums.collect::<std::result::Result<Vec<_>, CudaError>>()?))
+        let sums = sums.collect::<std::result::Result<Vec<_>, CudaError>>()?;
+        say(&format!("  {piece} summed"));
+        let done = finish(rows.len(), &sums);
+        drop(_lane);
+        drop(beside);
+        Ok(done)
+    };
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let results: Vec<std::sync::Mutex<Option<std::result::Result<Vec<f64>, End>>>> = (0..count).map(|_| std::sync::Mutex::new(None)).collect();
+    let run = || loop {
+        let piece = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if piece >= count {
+            break;
+        }
+        *results[piece].lock().unwrap() = Some(one(piece));
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..lanes.min(count) {
+            scope.spawn(run);
+        }
+        run();
     });
-    Ok(pieces.into_iter().collect::<std::result::Result<Vec<_>, End>>()?.concat())
+    let pieces: Vec<_> = results.into_iter().map(|r| r.into_inner().unwrap().unwrap()).collect();
+    let all = pieces.into_iter().collect::<std::result::Result<Vec<_>, End>>()?.concat();
+    say("concat");
+    drop(parts);
+    drop(table);
+    say("given back");
+    Ok(all)
 }
 
 /// A job's vectors, as its sums need them.
@@ -184,7 +228,7 @@ impl<'a> Part<'a> {
         if job.count == 0 {
             return Ok(all);
         }
-        let mut sums = Sums::new(card)?;
+        let mut sums = Sums::short(card)?;
         let take = |splits: usize, sums: &Sums, to: &mut [f64]| -> std::result::Result<(), CudaError> {
             if splits > 1 {
                 let launch = card.launch("add_parts").items(to.len()).buffer(&sums.values).count(splits);
