@@ -698,7 +698,7 @@ int main() {
     exact(150, 54, 70, 1, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0});
     exact(140, 3, 70, 1, {POWER, 2, 0.01, 0.0, 1.0});
     exact(140, 3, 70, 1, {TANGENT, 1, 0.05, 0.0, -0.3});
-    exact(140, 3, 70, 1, {TRUNCATED, 2, 0.2, -0.1, 1.0});
+    exact(140, 3, 70, 1, {TRUNCATED, 2, 0.02, -0.01, 1.0});
     factor(300, 2, 128, 0.01, false, 7);
     factor(127, 1, 512, 0.01, false, 0);
     factor(60, 3, 512, 1e-8, false, 3);
@@ -710,9 +710,10 @@ int main() {
         local_problem(200, false, fours, 0.0, 1.0);
         local_problem(200, false, fours, 0.1, 5.0);
         local_problem(1100, false, fours, 0.0, 1.0);
-        local_problem(300, false, fours, 0.0, 1.0, true);
-        local_problem(300, false, fours, 0.1, 2.0, true);
     }
+    local_problem(300, false, false, 0.0, 1.0, true);
+    local_problem(300, false, false, 0.1, 2.0, true);
+    local_problem(1100, false, false, 0.0, 1.0, true);
     local_problem(300, true, false, 0.0, 1.0, true);
     local_problem(200, true, false, 0.0, 1.0);
     local_problem(1400, true, false, 0.1, 1.0);

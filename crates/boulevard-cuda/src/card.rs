@@ -28,7 +28,7 @@ const ROUNDED: usize = 64 << 20;
 
 /// Copies from this size on go by several threads through memory that the card reads by itself; threads and bytes at once. The driver's own
 /// way, one thread and a small buffer of its own, has a fraction of the rate.
-const STAGED: usize = 8 << 20;
+const STAGED: usize = 4 << 20;
 const STAGING_THREADS: usize = 8;
 const STAGING_BYTES: usize = 2 << 20;
 
@@ -55,8 +55,9 @@ pub struct Card {
     functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
     pool: Mutex<Pool>,
     pub(crate) lanes: Lanes,
-    /// Two slots per thread, from the first large copy on; nobody's while one goes on.
-    staging: Mutex<Vec<[Slot; 2]>>,
+    /// Two slots per thread, from the first large copy on; nobody's while one goes on. Two sets of them, for two copies at a time: while
+    /// threads of one begin, those of the other are at work.
+    staging: [Mutex<Vec<[Slot; 2]>>; 2],
     name: String,
     capability: (i32, i32),
     processors: usize,
@@ -121,7 +122,7 @@ impl Card {
             functions: Mutex::default(),
             pool: Mutex::default(),
             lanes: Lanes::default(),
-            staging: Mutex::default(),
+            staging: Default::default(),
             name,
             capability,
             processors: facts[2].max(1) as usize,
@@ -214,7 +215,11 @@ impl Card {
 
     /// Copies many numbers by several threads; false if the memory for it is not to be had.
     fn copy_staged<T: Plain>(&self, address: Address, values: &[T]) -> Result<bool, CudaError> {
-        let mut staging = self.staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let [first, second] = &self.staging;
+        let mut staging = match first.try_lock() {
+            Ok(staging) => staging,
+            Err(_) => second.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+        };
         // Asked once: the answer is put together from files.
         static CORES: OnceLock<usize> = OnceLock::new();
         let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
