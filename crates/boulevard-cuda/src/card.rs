@@ -223,14 +223,9 @@ impl Card {
         // Asked once: the answer is put together from files.
         static CORES: OnceLock<usize> = OnceLock::new();
         let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let exp = |name: &str, usual: usize| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(usual);
-        let threads = cores.min(exp("BV_STAGERS", STAGING_THREADS));
-        let slot = exp("BV_SLOT", 2) << 20;
-        if staging.first().is_some_and(|s| s[0].room::<u8>() != slot) {
-            staging.clear();
-        }
+        let threads = cores.min(STAGING_THREADS);
         while staging.len() < threads {
-            let (Ok(first), Ok(second)) = (self.driver.slot(slot), self.driver.slot(slot)) else { return Ok(false) };
+            let (Ok(first), Ok(second)) = (self.driver.slot(STAGING_BYTES), self.driver.slot(STAGING_BYTES)) else { return Ok(false) };
             staging.push([first, second]);
         }
         let piece = staging[0][0].room::<T>();

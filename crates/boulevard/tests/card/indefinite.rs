@@ -25,7 +25,8 @@ fn indefinite_kernels_end_at_stationary_points() {
     let mut failed = Vec::new();
     for (name, n, d, kernel, c, one_optimum) in cases {
         let problem = clouds(n, d, 12, 1.0);
-        let (cpu, on_cpu) = fit(&problem, &kernel, c, &context.with_device(Device::Cpu).with_time_limit(std::time::Duration::from_secs(20)));
+        let (cpu, on_cpu) =
+            fit(&problem, &kernel, c, &context.with_device(Device::Cpu).with_time_limit(std::time::Duration::from_secs(20)));
         let (card, first) = fit(&problem, &kernel, c, &context);
         let (again, on_card) = fit(&problem, &kernel, c, &context);
         let close = (cpu.objective - card.objective) / cpu.objective.abs();
@@ -63,7 +64,10 @@ fn learners_fit_indefinite_kernels_on_a_card() {
     let card = svr.fit_in(&data, &context).unwrap();
     let cpu = svr.fit_in(&data, &context.with_device(Device::Auto)).unwrap();
     let (a, b) = (cpu.report(), card.report());
-    println!("regression: {} and {}, objectives {:.6e} and {:.6e}, violation {:.1e}", a.route, b.route, a.objective, b.objective, b.violation);
+    println!(
+        "regression: {} and {}, objectives {:.6e} and {:.6e}, violation {:.1e}",
+        a.route, b.route, a.objective, b.objective, b.violation
+    );
     assert!(matches!(b.route, Route::CardIndefinite | Route::CardThenPairs) && a.route == Route::Indefinite);
     assert!(b.stop == StopReason::Converged && b.violation <= 1e-3);
 }

@@ -4,31 +4,19 @@ use std::sync::Arc;
 
 use boulevard_cuda::{Buffer, Card, CudaError};
 
-pub(super) fn exp(name: &str, usual: usize) -> usize {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(usual)
-}
-
 /// Partial sums, in memory that grows as needed.
 pub(super) struct Sums {
     pub values: Buffer<f64>,
-    /// Tiles of columns that a block has at most.
-    most_tiles: usize,
 }
 
 impl Sums {
     pub(super) fn new(card: &Arc<Card>) -> Result<Self, CudaError> {
-        Ok(Self { values: card.allocate(0)?, most_tiles: usize::MAX })
-    }
-
-    /// The same for sums over so many columns that blocks would take milliseconds: shorter ones leave less of the card idle when the last of
-    /// them end.
-    pub(super) fn short(card: &Arc<Card>) -> Result<Self, CudaError> {
-        Ok(Self { values: card.allocate(0)?, most_tiles: exp("BV_TILES", 128) })
+        Ok(Self { values: card.allocate(0)? })
     }
 
     /// Into how many parts columns are cut so that few rows keep the whole card busy; there is room for their sums afterwards.
     pub(super) fn splits(&mut self, card: &Arc<Card>, rows: usize, tile_rows: usize, tiles: usize) -> Result<usize, CudaError> {
-        let splits = Self::fewest(card, rows, tile_rows, tiles).max(tiles.div_ceil(self.most_tiles));
+        let splits = Self::fewest(card, rows, tile_rows, tiles);
         self.reserve(card, rows, splits)
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::formula::CardKernel;
-use super::partial::{Sums, exp};
+use super::partial::Sums;
 use super::table::{CardTable, Columns, Packed};
 use super::times::timed;
 use super::{SHARE, refusal};
@@ -113,7 +113,7 @@ fn on_card(
 ) -> std::result::Result<Vec<f64>, End> {
     let card = Card::open(number)?;
     let (n, columns) = (x.rows(), x.columns());
-    let each = ((exp("BV_PIECE", 16) << 20) / (8 * columns)).max(WHOLE) / WHOLE * WHOLE;
+    let each = (PIECE / (8 * columns)).max(WHOLE) / WHOLE * WHOLE;
     let (free, total) = card.memory()?;
     let least = CardTable::bytes(vectors.rows(), columns) + LANES * (CardTable::bytes(each, columns) + STORED);
     if least as f64 > SHARE * free as f64 {
@@ -125,7 +125,7 @@ fn on_card(
     // What all lanes read is there before they begin.
     card.synchronize()?;
     // Whoever shares the card with others already has a lane, and no more.
-    let lanes = if card.sharing() > 1 { 1 } else { exp("BV_LANES", LANES) };
+    let lanes = if card.sharing() > 1 { 1 } else { LANES };
     let (count, sharing) = (n.div_ceil(each), card.sharing().max(lanes));
     in_pieces(lanes, n * outputs, each * outputs, |piece| {
         // A time limit is for fits: what they need of their machines afterwards is finished.
@@ -231,7 +231,7 @@ impl<'a> Part<'a> {
         if job.count == 0 {
             return Ok(all);
         }
-        let mut sums = Sums::short(card)?;
+        let mut sums = Sums::new(card)?;
         let take = |splits: usize, sums: &Sums, to: &mut [f64]| -> std::result::Result<(), CudaError> {
             if splits > 1 {
                 // Few numbers, and somebody waits for them: blocks of other lanes would come first.
