@@ -20,10 +20,12 @@ const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
 const SHARED_BYTES: i32 = 97;
 
-/// Blocks up to this size are kept when they are given back, and so many bytes of them: asking the driver takes longer than most kernels,
-/// and giving back waits for all of them. Smaller ones are rounded up, so that others find them.
+/// Blocks up to this size are kept when they are given back, and so many bytes of them, or this share of the card's memory: asking the driver
+/// takes longer than most kernels, and what goes back to it waits for the kernels of all lanes. Smaller ones are rounded up, so that others
+/// find them.
 const KEPT_BLOCK: usize = 512 << 20;
 const KEPT_BYTES: usize = 2 << 30;
+const KEPT_SHARE: usize = 16;
 const ROUNDED: usize = 64 << 20;
 
 /// Copies from this size on go by several threads through memory that the card reads by itself; threads and bytes at once. The driver's own
@@ -40,8 +42,32 @@ const WARPGROUPS: (i32, i32) = (9, 0);
 /// All work of a lane is in one queue, so that whoever gets a block there comes after whoever had it.
 #[derive(Default)]
 struct Pool {
-    blocks: HashMap<(usize, usize), Vec<Address>>,
+    /// Each with the time when it came, counted in blocks; the newest are last, and go first.
+    blocks: HashMap<(usize, usize), Vec<(Address, u64)>>,
     bytes: usize,
+    came: u64,
+}
+
+impl Pool {
+    fn pop(&mut self, lane: usize, bytes: usize) -> Option<Address> {
+        let (address, _) = self.blocks.get_mut(&(lane, bytes)).and_then(Vec::pop)?;
+        self.bytes -= bytes;
+        Some(address)
+    }
+
+    fn push(&mut self, lane: usize, bytes: usize, address: Address) {
+        self.came += 1;
+        self.bytes += bytes;
+        self.blocks.entry((lane, bytes)).or_default().push((address, self.came));
+    }
+
+    /// The block that nobody has asked for the longest: what is left of other work makes room for what comes and goes.
+    fn oldest(&mut self) -> Option<Address> {
+        let of_kind = |(kind, blocks): (&(usize, usize), &Vec<(Address, u64)>)| blocks.first().map(|(_, came)| (*came, *kind));
+        let (_, kind) = self.blocks.iter().filter_map(of_kind).min()?;
+        self.bytes -= kind.1;
+        self.blocks.get_mut(&kind).map(|blocks| blocks.remove(0).0)
+    }
 }
 
 /// A card whose kernels are loaded. Opened once per process and number, then shared.
@@ -54,6 +80,8 @@ pub struct Card {
     signatures: HashMap<&'static str, Vec<usize>>,
     functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
     pool: Mutex<Pool>,
+    /// Bytes that the pool may have.
+    kept: usize,
     pub(crate) lanes: Lanes,
     /// Two slots per thread, from the first large copy on; nobody's while one goes on. Two sets of them, for two copies at a time: while
     /// threads of one begin, those of the other are at work.
@@ -121,6 +149,7 @@ impl Card {
             signatures,
             functions: Mutex::default(),
             pool: Mutex::default(),
+            kept: KEPT_BYTES.min(driver.memory()?.1 / KEPT_SHARE),
             lanes: Lanes::default(),
             staging: Default::default(),
             name,
@@ -189,14 +218,14 @@ impl Card {
 
     fn take(&self, bytes: usize) -> Result<Address, CudaError> {
         let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(address) = pool.blocks.get_mut(&(self.own().number, bytes)).and_then(Vec::pop) {
-            pool.bytes -= bytes;
+        if let Some(address) = pool.pop(self.own().number, bytes) {
             return Ok(address);
         }
         match self.driver.allocate(bytes) {
             Err(CudaError::Memory { .. }) if pool.bytes > 0 => {
-                pool.blocks.drain().flat_map(|(_, blocks)| blocks).for_each(|address| self.driver.free(address));
-                pool.bytes = 0;
+                while let Some(address) = pool.oldest() {
+                    self.driver.free(address);
+                }
                 self.driver.allocate(bytes)
             }
             other => other,
@@ -205,11 +234,15 @@ impl Card {
 
     fn give_back(&self, address: Address, bytes: usize) {
         let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if bytes <= KEPT_BLOCK && pool.bytes + bytes <= KEPT_BYTES {
-            pool.bytes += bytes;
-            pool.blocks.entry((self.own().number, bytes)).or_default().push(address);
-        } else {
+        if bytes > KEPT_BLOCK.min(self.kept) {
             self.driver.free(address);
+            return;
+        }
+        pool.push(self.own().number, bytes, address);
+        while pool.bytes > self.kept
+            && let Some(oldest) = pool.oldest()
+        {
+            self.driver.free(oldest);
         }
     }
 

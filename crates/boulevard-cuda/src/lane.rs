@@ -31,9 +31,12 @@ thread_local! {
     static LANE: Cell<Lane> = const { Cell::new(COMMON) };
 }
 
-/// Queues of a card that nobody has, usual and urgent ones, by their numbers, and how many there are.
+/// Queues with their numbers.
+type Queues = Vec<(usize, Stream)>;
+
+/// Queues of a card that nobody has, usual and urgent ones, and how many there are.
 #[derive(Default)]
-pub(crate) struct Lanes(Mutex<([Vec<(usize, Stream)>; 2], usize)>);
+pub(crate) struct Lanes(Mutex<([Queues; 2], usize)>);
 
 /// As long as it lives, this thread has a lane for itself.
 pub struct LaneGuard {
