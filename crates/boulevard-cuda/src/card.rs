@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::driver::{Address, Driver, Handle, Slot};
 use crate::error::CudaError;
 use crate::lane::Lanes;
+use crate::pool::{KEPT_BLOCK, KEPT_BYTES, KEPT_SHARE, Pool, ROUNDED};
 use crate::signature::signatures as signatures_of;
 use crate::{Formula, GROUP_TEXT, HOPPER_TEXT, PLAIN_TEXT, TENSOR_TEXT};
 
@@ -20,14 +21,6 @@ const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
 const SHARED_BYTES: i32 = 97;
 
-/// Blocks up to this size are kept when they are given back, and so many bytes of them, or this share of the card's memory: asking the driver
-/// takes longer than most kernels, and what goes back to it waits for the kernels of all lanes. Smaller ones are rounded up, so that others
-/// find them.
-const KEPT_BLOCK: usize = 512 << 20;
-const KEPT_BYTES: usize = 2 << 30;
-const KEPT_SHARE: usize = 16;
-const ROUNDED: usize = 64 << 20;
-
 /// Copies from this size on go by several threads through memory that the card reads by itself; threads and bytes at once. The driver's own
 /// way, one thread and a small buffer of its own, has a fraction of the rate.
 const STAGED: usize = 4 << 20;
@@ -36,39 +29,6 @@ const STAGING_BYTES: usize = 2 << 20;
 
 /// Compute capability of the cards that have instructions for four warps at once; those after it have others.
 const WARPGROUPS: (i32, i32) = (9, 0);
-
-/// Blocks of memory that nobody uses, by lane and size.
-///
-/// All work of a lane is in one queue, so that whoever gets a block there comes after whoever had it.
-#[derive(Default)]
-struct Pool {
-    /// Each with the time when it came, counted in blocks; the newest are last, and go first.
-    blocks: HashMap<(usize, usize), Vec<(Address, u64)>>,
-    bytes: usize,
-    came: u64,
-}
-
-impl Pool {
-    fn pop(&mut self, lane: usize, bytes: usize) -> Option<Address> {
-        let (address, _) = self.blocks.get_mut(&(lane, bytes)).and_then(Vec::pop)?;
-        self.bytes -= bytes;
-        Some(address)
-    }
-
-    fn push(&mut self, lane: usize, bytes: usize, address: Address) {
-        self.came += 1;
-        self.bytes += bytes;
-        self.blocks.entry((lane, bytes)).or_default().push((address, self.came));
-    }
-
-    /// The block that nobody has asked for the longest: what is left of other work makes room for what comes and goes.
-    fn oldest(&mut self) -> Option<Address> {
-        let of_kind = |(kind, blocks): (&(usize, usize), &Vec<(Address, u64)>)| blocks.first().map(|(_, came)| (*came, *kind));
-        let (_, kind) = self.blocks.iter().filter_map(of_kind).min()?;
-        self.bytes -= kind.1;
-        self.blocks.get_mut(&kind).map(|blocks| blocks.remove(0).0)
-    }
-}
 
 /// A card whose kernels are loaded. Opened once per process and number, then shared.
 pub struct Card {
