@@ -48,10 +48,11 @@ int cuModuleLoadDataEx(void **module, const void *text, unsigned count, int *opt
 int cuModuleGetFunction(void **function, void *module, const char *name) { return *function = (void *)1, FINE; }
 int cuFuncSetAttribute(void *function, int attribute, int value) { return FINE; }
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
-    static int forked;
+    static int asked;
     *free = is("small") ? 64 << 20 : (size_t)8 << 30;
     *total = (size_t)16 << 30;
-    if (is("fork") && !forked++) {
+    // The first question is part of opening the card.
+    if (is("fork") && ++asked == 2) {
         pid_t child = fork();
         if (child > 0) {
             // The child goes on in place of its parent.
@@ -85,7 +86,7 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     return past("lost", ++calls) ? LAUNCH_FAILED : FINE;
 }
 #ifndef OLD
-int cuStreamCreate(void **stream, unsigned flags) { return *stream = (void *)1, FINE; }
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) { return *stream = (void *)1, FINE; }
 #endif
 int cuStreamSynchronize(void *stream) { return FINE; }
 int cuGetErrorName(int code, const char **name) {

@@ -42,6 +42,7 @@ static double value(const Formula &f, int argument, const double *x, const doubl
     case POWER: return pow(t, f.degree);
     case TANGENT: return tanh(t);
     case INVERSE_ROOT: return 1 / sqrt(t);
+    case TRUNCATED: return pow(fmax(t, 0), f.degree);
     default: return t;
     }
 }
@@ -421,16 +422,20 @@ static void bordered(u32 size, u32 joined, u32 held, u32 sides, u32 panel) {
 }
 
 // A random problem of a set; the violation that is left is computed from scratch.
-static void local_problem(u32 q, bool two, bool fours, double kink, double c) {
+// `tangent`: of a kernel that is not positive semi-definite, with diagonals of both signs.
+static void local_problem(u32 q, bool two, bool fours, double kink, double c, bool tangent = false) {
     const u32 threads = 256, stride = q <= 1024 ? 1024 : 2048, d = 5;
     Aligned<float> matrix((size_t)q * stride, NAN);
     std::vector<double> x(q * d);
     for (double &v : x) v = normal();
     for (u32 i = 0; i < q; i++)
         for (u32 j = 0; j < q; j++) {
-            double dist = 0;
-            for (u32 k = 0; k < d; k++) dist += (x[i * d + k] - x[j * d + k]) * (x[i * d + k] - x[j * d + k]);
-            matrix[(size_t)i * stride + j] = (float)exp(-0.3 * dist);
+            double dist = 0, product = 0;
+            for (u32 k = 0; k < d; k++) {
+                dist += (x[i * d + k] - x[j * d + k]) * (x[i * d + k] - x[j * d + k]);
+                product += x[i * d + k] * x[j * d + k];
+            }
+            matrix[(size_t)i * stride + j] = (float)(tangent ? tanh(0.4 * product - 1.0) : exp(-0.3 * dist));
         }
     Aligned<double> g(q), start(q), lower(q), upper(q), out(q, NAN);
     Aligned<u8> second(q);
@@ -679,6 +684,7 @@ int main() {
     plain<double>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, weigh_double_absolute, false, 1e-13);
     plain<float>(150, 21, 90, 2, PRODUCT, {TANGENT, 0, 0.01, 0.0, 0.1}, weigh_single_product, false, 1e-5);
     plain<float>(150, 21, 90, 2, SQUARED, {EXPONENTIAL, 0, -0.02, 0.0, 0.0}, weigh_single_squared, false, 1e-5);
+    plain<float>(150, 21, 90, 2, SQUARED, {TRUNCATED, 2, -0.01, 0.0, 1.0}, weigh_single_squared, false, 1e-5);
     plain<float>(150, 21, 90, 1, ABSOLUTE, {EXPONENTIAL, 0, -0.1, 0.0, 0.0}, weigh_single_absolute, false, 1e-5);
     plain<float>(150, 21, 90, 1, PRODUCT, {POWER, 2, 0.01, 0.0, 1.0}, store_single_product, true, 1e-5);
     plain<float>(150, 21, 90, 1, SQUARED, {EXPONENTIAL, 0, -0.02, 0.0, 0.0}, store_single_squared, true, 1e-5);
@@ -691,6 +697,8 @@ int main() {
     exact(150, 21, 90, 2, rbf);
     exact(150, 54, 70, 1, {INVERSE_ROOT, 1, -0.2, 0.1, 1.0});
     exact(140, 3, 70, 1, {POWER, 2, 0.01, 0.0, 1.0});
+    exact(140, 3, 70, 1, {TANGENT, 1, 0.05, 0.0, -0.3});
+    exact(140, 3, 70, 1, {TRUNCATED, 2, 0.02, -0.01, 1.0});
     factor(300, 2, 128, 0.01, false, 7);
     factor(127, 1, 512, 0.01, false, 0);
     factor(60, 3, 512, 1e-8, false, 3);
@@ -703,6 +711,10 @@ int main() {
         local_problem(200, false, fours, 0.1, 5.0);
         local_problem(1100, false, fours, 0.0, 1.0);
     }
+    local_problem(300, false, false, 0.0, 1.0, true);
+    local_problem(300, false, false, 0.1, 2.0, true);
+    local_problem(1100, false, false, 0.0, 1.0, true);
+    local_problem(300, true, false, 0.0, 1.0, true);
     local_problem(200, true, false, 0.0, 1.0);
     local_problem(1400, true, false, 0.1, 1.0);
     pair_problems(520, 0.02);

@@ -10,7 +10,7 @@ struct Formula {
     double shift;
 };
 
-enum { EXPONENTIAL = 0, IDENTITY = 1, POWER = 2, TANGENT = 3, INVERSE_ROOT = 4 };
+enum { EXPONENTIAL = 0, IDENTITY = 1, POWER = 2, TANGENT = 3, INVERSE_ROOT = 4, TRUNCATED = 5 };
 enum { PRODUCT = 0, SQUARED = 1, ABSOLUTE = 2 };
 
 template <typename T>
@@ -54,6 +54,7 @@ __device__ __noinline__ T finish_other(int kind, int degree, T t) {
     case POWER: return whole_power<T>(t, degree);
     case TANGENT: return (T)tanh(t);
     case INVERSE_ROOT: return (T)1 / (T)sqrt(t > (T)1e-30 ? t : (T)1e-30);
+    case TRUNCATED: return t > (T)0 ? whole_power<T>(t, degree) : (T)0;
     default: return t;
     }
 }

@@ -150,7 +150,7 @@ __device__ void local(const float *matrix, u32 size, u32 stride, const double *g
 #pragma unroll
             for (int v = 0; v < V; v++) {
                 float both = k_ii + diagonal[v], difference = fmaxf(g[v] + fall[v] - slope, 0.0f);
-                float curvature = fmaxf(both - 2.0f * k_own[v], 1e-6f * both + 1e-30f);
+                float curvature = fmaxf(both - 2.0f * k_own[v], 1e-6f * fabsf(both) + 1e-30f);
                 gain[v] = difference * difference * reciprocal(curvature);
                 if (TWO && ((members >> v) & 1) != own_group) gain[v] = 0.0f;
                 best = fmaxf(best, gain[v]);
@@ -164,7 +164,7 @@ __device__ void local(const float *matrix, u32 size, u32 stride, const double *g
                         float both = k_ii + diagonal[v];
                         partner.y = __uint_as_float(variable(v));
                         partner.z = g[v] + fall[v];
-                        partner.w = fmaxf(both - 2.0f * k_own[v], 1e-6f * both + 1e-30f);
+                        partner.w = fmaxf(both - 2.0f * k_own[v], 1e-6f * fabsf(both) + 1e-30f);
                     }
                 found.partner[warp] = partner;
             }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::driver::{Address, Driver, Handle, Slot};
 use crate::error::CudaError;
 use crate::lane::Lanes;
+use crate::pool::{KEPT_BLOCK, KEPT_BYTES, KEPT_SHARE, Pool, ROUNDED};
 use crate::signature::signatures as signatures_of;
 use crate::{Formula, GROUP_TEXT, HOPPER_TEXT, PLAIN_TEXT, TENSOR_TEXT};
 
@@ -20,27 +21,14 @@ const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
 const SHARED_BYTES: i32 = 97;
 
-/// Blocks up to this size are kept when they are given back, and so many bytes of them: asking the driver takes longer than most kernels.
-const KEPT_BLOCK: usize = 64 << 20;
-const KEPT_BYTES: usize = 1 << 30;
-
 /// Copies from this size on go by several threads through memory that the card reads by itself; threads and bytes at once. The driver's own
 /// way, one thread and a small buffer of its own, has a fraction of the rate.
-const STAGED: usize = 8 << 20;
+const STAGED: usize = 4 << 20;
 const STAGING_THREADS: usize = 8;
 const STAGING_BYTES: usize = 2 << 20;
 
 /// Compute capability of the cards that have instructions for four warps at once; those after it have others.
 const WARPGROUPS: (i32, i32) = (9, 0);
-
-/// Blocks of memory that nobody uses, by lane and size.
-///
-/// All work of a lane is in one queue, so that whoever gets a block there comes after whoever had it.
-#[derive(Default)]
-struct Pool {
-    blocks: HashMap<(usize, usize), Vec<Address>>,
-    bytes: usize,
-}
 
 /// A card whose kernels are loaded. Opened once per process and number, then shared.
 pub struct Card {
@@ -52,9 +40,12 @@ pub struct Card {
     signatures: HashMap<&'static str, Vec<usize>>,
     functions: Mutex<HashMap<&'static str, (Handle, usize)>>,
     pool: Mutex<Pool>,
+    /// Bytes that the pool may have.
+    kept: usize,
     pub(crate) lanes: Lanes,
-    /// Two slots per thread, from the first large copy on; nobody's while one goes on.
-    staging: Mutex<Vec<[Slot; 2]>>,
+    /// Two slots per thread, from the first large copy on; nobody's while one goes on. Two sets of them, for two copies at a time: while
+    /// threads of one begin, those of the other are at work.
+    staging: [Mutex<Vec<[Slot; 2]>>; 2],
     name: String,
     capability: (i32, i32),
     processors: usize,
@@ -118,8 +109,9 @@ impl Card {
             signatures,
             functions: Mutex::default(),
             pool: Mutex::default(),
+            kept: KEPT_BYTES.min(driver.memory()?.1 / KEPT_SHARE),
             lanes: Lanes::default(),
-            staging: Mutex::default(),
+            staging: Default::default(),
             name,
             capability,
             processors: facts[2].max(1) as usize,
@@ -166,9 +158,10 @@ impl Card {
         self.capability == WARPGROUPS
     }
 
-    /// Free bytes and all bytes.
+    /// Free bytes, what is kept for later among them, and all bytes.
     pub fn memory(&self) -> Result<(usize, usize), CudaError> {
-        self.driver.memory()
+        let kept = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner).bytes;
+        self.driver.memory().map(|(free, total)| (free + kept, total))
     }
 
     /// Waits for all kernels of this thread's lane.
@@ -179,20 +172,20 @@ impl Card {
     /// Memory for `length` numbers, of unknown content.
     pub fn allocate<T: Plain>(self: &Arc<Self>, length: usize) -> Result<Buffer<T>, CudaError> {
         let bytes = length.saturating_mul(size_of::<T>()).max(256);
-        let bytes = if bytes <= KEPT_BLOCK { bytes.next_power_of_two() } else { bytes };
+        let bytes = if bytes <= ROUNDED { bytes.next_power_of_two() } else { bytes };
         Ok(Buffer { card: self.clone(), address: self.take(bytes)?, bytes, length, kind: PhantomData })
     }
 
     fn take(&self, bytes: usize) -> Result<Address, CudaError> {
         let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(address) = pool.blocks.get_mut(&(self.own().number, bytes)).and_then(Vec::pop) {
-            pool.bytes -= bytes;
+        if let Some(address) = pool.pop(self.own().number, bytes) {
             return Ok(address);
         }
         match self.driver.allocate(bytes) {
             Err(CudaError::Memory { .. }) if pool.bytes > 0 => {
-                pool.blocks.drain().flat_map(|(_, blocks)| blocks).for_each(|address| self.driver.free(address));
-                pool.bytes = 0;
+                while let Some(address) = pool.oldest() {
+                    self.driver.free(address);
+                }
                 self.driver.allocate(bytes)
             }
             other => other,
@@ -201,18 +194,29 @@ impl Card {
 
     fn give_back(&self, address: Address, bytes: usize) {
         let mut pool = self.pool.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if bytes <= KEPT_BLOCK && pool.bytes + bytes <= KEPT_BYTES {
-            pool.bytes += bytes;
-            pool.blocks.entry((self.own().number, bytes)).or_default().push(address);
-        } else {
+        if bytes > KEPT_BLOCK.min(self.kept) {
             self.driver.free(address);
+            return;
+        }
+        pool.push(self.own().number, bytes, address);
+        while pool.bytes > self.kept
+            && let Some(oldest) = pool.oldest()
+        {
+            self.driver.free(oldest);
         }
     }
 
     /// Copies many numbers by several threads; false if the memory for it is not to be had.
     fn copy_staged<T: Plain>(&self, address: Address, values: &[T]) -> Result<bool, CudaError> {
-        let mut staging = self.staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(STAGING_THREADS);
+        let [first, second] = &self.staging;
+        let mut staging = match first.try_lock() {
+            Ok(staging) => staging,
+            Err(_) => second.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+        };
+        // Asked once: the answer is put together from files.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let threads = cores.min(STAGING_THREADS);
         while staging.len() < threads {
             let (Ok(first), Ok(second)) = (self.driver.slot(STAGING_BYTES), self.driver.slot(STAGING_BYTES)) else { return Ok(false) };
             staging.push([first, second]);

@@ -79,7 +79,7 @@ functions! {
     copy_out = "cuMemcpyDtoHAsync_v2" (*mut c_void, Address, usize, *mut c_void);
     copy_within = "cuMemcpyDtoDAsync_v2" (Address, Address, usize, *mut c_void);
     launch = "cuLaunchKernel" (*mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void, *mut *mut c_void, *mut *mut c_void);
-    stream_create = "cuStreamCreate" (*mut *mut c_void, c_uint);
+    stream_create = "cuStreamCreateWithPriority" (*mut *mut c_void, c_uint, c_int);
     stream_wait = "cuStreamSynchronize" (*mut c_void);
     wait_for_all = "cuCtxSynchronize" ();
     error_name = "cuGetErrorName" (c_int, *mut *const c_char);
@@ -226,12 +226,14 @@ impl Driver {
         let _ = unsafe { (self.functions.free)(address) };
     }
 
-    /// Another queue, which waits for nobody else's; it stays as long as the process.
-    pub(crate) fn stream(&self) -> Result<Stream, CudaError> {
+    /// Another queue, which waits for nobody else's; it stays as long as the process. Blocks of an urgent one go first wherever the card has
+    /// room for another block.
+    pub(crate) fn stream(&self, urgent: bool) -> Result<Stream, CudaError> {
         const WAITS_FOR_NOBODY: c_uint = 1;
         let mut stream = std::ptr::null_mut();
         // SAFETY: the pointer is to a local.
-        self.check("cuStreamCreate", unsafe { (self.functions.stream_create)(&mut stream, WAITS_FOR_NOBODY) })?;
+        let code = unsafe { (self.functions.stream_create)(&mut stream, WAITS_FOR_NOBODY, -c_int::from(urgent)) };
+        self.check("cuStreamCreateWithPriority", code)?;
         Ok(Stream(Handle(stream)))
     }
 

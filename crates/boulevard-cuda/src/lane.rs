@@ -31,14 +31,18 @@ thread_local! {
     static LANE: Cell<Lane> = const { Cell::new(COMMON) };
 }
 
-/// Queues of a card that nobody has, by their numbers, and how many there are.
+/// Queues with their numbers.
+type Queues = Vec<(usize, Stream)>;
+
+/// Queues of a card that nobody has, usual and urgent ones, and how many there are.
 #[derive(Default)]
-pub(crate) struct Lanes(Mutex<(Vec<(usize, Stream)>, usize)>);
+pub(crate) struct Lanes(Mutex<([Queues; 2], usize)>);
 
 /// As long as it lives, this thread has a lane for itself.
 pub struct LaneGuard {
     card: Arc<Card>,
     before: Lane,
+    urgent: bool,
     /// The lane is this thread's: the guard stays here.
     here: PhantomData<*const ()>,
 }
@@ -50,18 +54,27 @@ impl Card {
 
     /// Gives this thread a lane for itself, one of `sharing` at a time.
     pub fn lane(self: &Arc<Self>, sharing: usize) -> Result<LaneGuard, CudaError> {
+        self.take_lane(sharing, false)
+    }
+
+    /// The same for short work that others wait for: its blocks go before those of usual lanes, which may be thousands.
+    pub fn urgent_lane(self: &Arc<Self>, sharing: usize) -> Result<LaneGuard, CudaError> {
+        self.take_lane(sharing, true)
+    }
+
+    fn take_lane(self: &Arc<Self>, sharing: usize, urgent: bool) -> Result<LaneGuard, CudaError> {
         self.enter()?;
         let mut lanes = self.lanes.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (number, stream) = match lanes.0.pop() {
+        let (number, stream) = match lanes.0[usize::from(urgent)].pop() {
             Some(lane) => lane,
             None => {
-                let stream = self.driver.stream()?;
+                let stream = self.driver.stream(urgent)?;
                 lanes.1 += 1;
                 (lanes.1, stream)
             }
         };
         let own = Lane { number, stream, sharing: sharing.max(1), card: self.id() };
-        Ok(LaneGuard { card: self.clone(), before: LANE.replace(own), here: PhantomData })
+        Ok(LaneGuard { card: self.clone(), before: LANE.replace(own), urgent, here: PhantomData })
     }
 
     /// This thread's lane.
@@ -84,6 +97,6 @@ impl Drop for LaneGuard {
         }
         let own = LANE.replace(self.before);
         let mut lanes = self.card.lanes.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        lanes.0.push((own.number, own.stream));
+        lanes.0[usize::from(self.urgent)].push((own.number, own.stream));
     }
 }

@@ -11,6 +11,7 @@ mod card;
 mod driver;
 mod error;
 mod lane;
+mod pool;
 mod signature;
 
 pub use card::{Buffer, Card, Launch, Plain};

@@ -86,7 +86,10 @@ fn every_refusal_is_one_line_that_says_why() {
         assert_eq!(answer(&folder, pretend), wanted, "{pretend}");
     }
     if let Some(folder) = driver("old_driver", "-DOLD") {
-        assert_eq!(answer(&folder, ""), "the NVIDIA driver is too old: it has no cuStreamCreate (version 525 or newer is needed)");
+        assert_eq!(
+            answer(&folder, ""),
+            "the NVIDIA driver is too old: it has no cuStreamCreateWithPriority (version 525 or newer is needed)"
+        );
     }
     // A library that is none.
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("no_driver");

@@ -2,7 +2,7 @@
 
 use super::blocks::{self, CardBlocks, CpuBlocks, Plan, Verdict, exact_bytes};
 use super::dual::{DualProblem, Options};
-use super::route::Route;
+use super::route::{self, Route};
 use super::solve::Solver;
 use super::source::KernelSource;
 use crate::error::{Error, Result};
@@ -20,6 +20,8 @@ const SMALLEST_SET: usize = 256;
 pub(super) const SMALLEST_SET_BYTES: usize = SMALLEST_SET * SMALLEST_SET * size_of::<f32>();
 /// A kernel whose values are wrong by more than this many times the tolerance is not tried in single precision.
 const HOPELESS: f64 = 30.0;
+/// Columns per row after which blocks of a kernel that is not positive semi-definite are given up: ten times what hard problems of others take.
+const MOST_COLUMNS: u64 = 50;
 /// Bytes per sample of gradients, bounds (small ones of a first stage too), statuses and numbers, and of the targets in the caller's hands.
 const PER_SAMPLE: usize = 224;
 
@@ -67,15 +69,18 @@ impl Solver<'_> {
     ) -> Result<Ended> {
         let ended = |stop, checked, route| Ok(Ended { stop, checked, route });
         let mut unknown = unknown;
+        let definite = route::may_block(self.source);
         if let Some(card) = self.card.clone() {
             let copy = self.source.card_copy().unwrap_or(&self.copy);
+            let on_card = if definite { Route::Card } else { Route::CardIndefinite };
             let solved = CardBlocks::new(card, self.source, copy, problem.linear, &self.context).and_then(|mut engine| {
-                let plan = engine.plan();
+                let plan = Plan { most_columns: (!definite).then(|| MOST_COLUMNS * problem.len() as u64), ..engine.plan() };
                 blocks::solve(&mut engine, problem, options, plan, unknown, b, gradient, iterations)
             });
             match solved {
-                Ok(Verdict::Done(reason)) => return ended(reason, true, Route::Card),
-                Ok(Verdict::Unchecked | Verdict::Incomplete) => return ended(StopReason::Interrupted, false, Route::Card),
+                Ok(Verdict::Done(reason)) => return ended(reason, true, on_card),
+                Ok(Verdict::Unchecked | Verdict::Incomplete) => return ended(StopReason::Interrupted, false, on_card),
+                Ok(Verdict::Exhausted) if !definite => return self.pairs_after_card(problem, options, b, gradient, iterations),
                 Ok(Verdict::Exhausted) => unknown = false,
                 // The point is one that the constraints allow: the processor goes on from there.
                 Err(Error::Device { reason, .. }) if self.context.device == Device::Auto => {
@@ -114,6 +119,27 @@ impl Solver<'_> {
         ended(stop.unwrap_or_default(), current, Route::Delicate)
     }
 
+    /// Pair steps from where blocks of a kernel that is not positive semi-definite gave up.
+    pub(super) fn pairs_after_card(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+    ) -> Result<Ended> {
+        // Gradients far from the extremes are still those of the card's sums.
+        let (stop, checked) = match self.exact_gradient(problem, b, gradient)? {
+            Some(reason) => (reason, false),
+            None => {
+                let mut current = true;
+                let stop = self.pairs(problem, options, false, b, gradient, iterations, &mut current)?;
+                (stop.unwrap_or_default(), current)
+            }
+        };
+        Ok(Ended { stop, checked, route: Route::CardThenPairs })
+    }
+
     /// Sizes for a problem, within the memory there is.
     fn plan<T: Real>(&self, problem: &DualProblem<'_>) -> Plan {
         let n = problem.len();
@@ -128,6 +154,7 @@ impl Solver<'_> {
             eased: cold.then(|| self.largest_diagonal()),
             thinned: 1,
             ahead: self.context.memory.is_none(),
+            most_columns: None,
         }
     }
 }

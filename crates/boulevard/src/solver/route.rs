@@ -14,7 +14,7 @@ use super::dual::{DualProblem, Equality};
 use super::source::KernelSource;
 use crate::error::Result;
 use crate::kernel::{self, Kernel, padded};
-use crate::observe::Context;
+use crate::observe::{Context, Device};
 
 /// Below so many rows pair steps are about as fast, all kernel rows together are small, and results keep their bits.
 pub(super) const FEWEST_ROWS: usize = 5000;
@@ -58,11 +58,19 @@ pub enum Route {
     Delicate,
     /// Blocks: the rows are on many machines.
     Shards,
+    /// Blocks on a graphics card, to a point where nothing falls any more: the kernel may not be positive semi-definite.
+    CardIndefinite,
+    /// The same, but sets undid each other's steps or single precision did not do: pair steps went on from there.
+    CardThenPairs,
 }
 
 impl Route {
     pub(super) fn is_blocks(self) -> bool {
-        matches!(self, Self::Cheap | Self::Crowded | Self::Apart | Self::Revised | Self::Card | Self::Delicate | Self::Shards)
+        match self {
+            Self::Small | Self::Coordinates | Self::Indefinite | Self::Cached => false,
+            Self::Cheap | Self::Crowded | Self::Apart | Self::Revised | Self::Card | Self::Delicate | Self::Shards => true,
+            Self::CardIndefinite | Self::CardThenPairs => true,
+        }
     }
 
     /// Whether there is nothing worth mentioning: small problems, and models that no dual solver made.
@@ -85,6 +93,8 @@ impl fmt::Display for Route {
             Self::Card => "blocks on the graphics card",
             Self::Delicate => "blocks, then double precision: single precision could not reach the tolerance",
             Self::Shards => "blocks on shards: rows stay on the machines that hold them",
+            Self::CardIndefinite => "blocks on the graphics card, to a stationary point: the kernel may not be positive semi-definite",
+            Self::CardThenPairs => "blocks on the graphics card, then pair steps: the kernel may not be positive semi-definite",
         })
     }
 }
@@ -164,6 +174,13 @@ pub(super) fn may_block(source: &dyn KernelSource) -> bool {
     source.len() >= FEWEST_ROWS && source.is_positive_semidefinite() != Some(false)
 }
 
+/// Whether blocks may run on a card: where one was asked for, kernels that are not positive semi-definite may, too. Every step of a set falls
+/// along its pair whatever the curvature, so that the loop ends at a stationary point as pair steps do; which one is another matter, so
+/// nobody gets another one without asking.
+pub(super) fn may_block_on_card(source: &dyn KernelSource, device: Device) -> bool {
+    may_block(source) || (source.len() >= FEWEST_ROWS && matches!(device, Device::Cuda(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,9 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn indefinite_kernels_are_for_a_card_that_was_asked_for() {
+        let of = |n, definite, device| may_block_on_card(&Sized { n, d: 20, definite }, device);
+        assert!(of(FEWEST_ROWS, Some(false), Device::Cuda(0)) && of(FEWEST_ROWS, Some(true), Device::Auto));
+        assert!(!of(FEWEST_ROWS, Some(false), Device::Auto) && !of(FEWEST_ROWS, Some(false), Device::Cpu));
+        assert!(!of(FEWEST_ROWS - 1, Some(false), Device::Cuda(0)), "few rows");
+    }
+
+    #[test]
     fn every_way_says_what_it_is() {
-        use Route::{Apart, Cached, Card, Cheap, Crowded, Delicate, Indefinite, Revised, Shards, Small};
-        let ways = [Small, Indefinite, Cached, Cheap, Crowded, Apart, Revised, Card, Delicate, Shards];
+        use Route::{Apart, Cached, Card, CardIndefinite, CardThenPairs, Cheap, Crowded, Delicate, Indefinite, Revised, Shards, Small};
+        let ways = [Small, Indefinite, Cached, Cheap, Crowded, Apart, Revised, Card, Delicate, Shards, CardIndefinite, CardThenPairs];
         assert!(ways.iter().all(|way| way.to_string().starts_with(if way.is_blocks() { "blocks" } else { "pair steps" })));
     }
 }

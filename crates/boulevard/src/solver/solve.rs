@@ -85,7 +85,7 @@ impl<'a> Solver<'a> {
         let mut cache = cache.unwrap_or_else(|| automatic_cache(n, 1));
         let mut set_bytes = usize::MAX;
         let blocks = route::may_block(source);
-        let card = match choose_card(source, blocks, context)? {
+        let card = match choose_card(source, route::may_block_on_card(source, context.device), context)? {
             Choice::Card(card) => Some(card),
             Choice::Processor => None,
             Choice::Refused(reason) => {
@@ -176,6 +176,7 @@ impl<'a> Solver<'a> {
         let chosen = route::choose(self.source, problem, self.largest_diagonal(), self.cache, self.shared, &self.context)?;
         let mut route = match chosen {
             Route::Small | Route::Cached | Route::Cheap | Route::Crowded | Route::Apart if self.card.is_some() => Route::Card,
+            Route::Indefinite if self.card.is_some() => Route::CardIndefinite,
             route => route,
         };
         // Whoever follows the fit hears which way it goes.

@@ -156,7 +156,7 @@ impl KernelMachine {
             }
             values
         };
-        card_sums(&self.kernel, &self.vectors, x, &jobs, exactly, context, &finish)
+        card_sums(&self.kernel, &self.vectors, x, &jobs, exactly, context, outputs, &finish)
     }
 
     /// The largest of the outputs' coefficients as vectors.

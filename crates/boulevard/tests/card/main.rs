@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout)]
 
 mod answers;
+mod indefinite;
 mod problems;
 mod table;
 

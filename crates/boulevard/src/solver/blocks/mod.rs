@@ -8,8 +8,9 @@
 //! Pair steps want the kernel rows of all free variables in memory; when these do not fit, every step pays for a row. A set's columns are
 //! computed once per round instead, for all the steps its solution took. Rows that are settled are parked, and come back with the net
 //! change of the point since. Each set keeps the sums, and its solution never raises the objective, so the loop is safe for every convex
-//! problem of [`super::DualProblem`]; for kernels that are not positive semi-definite a set's solution may run to corners that the others
-//! undo, and pair steps stay in charge.
+//! problem of [`super::DualProblem`]. For kernels that are not positive semi-definite a set's solution may run to corners that the others
+//! undo: pair steps stay in charge of those unless a card was asked for, where the loop ends at a stationary point as they do, without
+//! Newton's steps, without small bounds first and without looking ahead, and hands over to them if it moves too many columns.
 //!
 //! `BlockEngine` is all that the loop knows of the rows: [`CpuBlocks`] has them in memory, [`CardBlocks`] on a graphics card, [`shards`] on
 //! many machines.

@@ -44,6 +44,9 @@ pub(crate) struct Plan {
     pub thinned: usize,
     /// Whether points of the last sweeps may be remembered: some 200 bytes for every active row.
     pub ahead: bool,
+    /// Columns after which the loop gives up, for kernels that are not positive semi-definite: every set lowers the objective, but sets may
+    /// take turns in corners, and nobody knows for how long.
+    pub most_columns: Option<u64>,
 }
 
 /// How a descent ended.
@@ -51,7 +54,7 @@ pub(crate) struct Plan {
 pub(super) enum End {
     /// The violation of the active rows is small enough.
     Reached,
-    /// A set did not move: the engine's precision has given what it has.
+    /// A set did not move, or sets have moved more than they ever should: the engine has given what it has.
     Stalled,
     /// The limit on steps.
     Cut,
@@ -81,6 +84,8 @@ pub(super) struct Loop<'a> {
     /// Violation below which rows are parked next.
     pub park_at: f64,
     pub active: usize,
+    /// Variables that moved, round by round.
+    columns: u64,
     /// Whether rounding was looked after in this descent.
     pub refreshed: bool,
 }
@@ -123,6 +128,7 @@ impl<'a> Loop<'a> {
             factored: Factored::default(),
             park_at: f64::INFINITY,
             active,
+            columns: 0,
             refreshed: false,
         })
     }
@@ -170,6 +176,9 @@ impl<'a> Loop<'a> {
             }
             if *self.iterations >= self.options.max_iterations.unwrap_or(u64::MAX) {
                 return Ok((answer, End::Cut));
+            }
+            if self.plan.most_columns.is_some_and(|most| self.columns >= most) {
+                return Ok((answer, End::Stalled));
             }
             if park && !self.refreshed && self.later.is_empty() && gap <= REFRESH_AT * self.options.tolerance {
                 self.refreshed = true;
@@ -241,6 +250,7 @@ impl<'a> Loop<'a> {
         let outcome = self.engine.push(moved_there, &self.progress(Some(gap)));
         *self.iterations += solution.steps;
         self.trail.round(moved.len());
+        self.columns += moved.len() as u64;
         self.schedule.round(ids.len(), solution.steps, moved.len(), self.active);
         let mostly_free = self.mostly_free();
         set.size = if mostly_free { self.plan.small_set } else { self.plan.set };

@@ -11,6 +11,7 @@ const IDENTITY: i32 = 1;
 const POWER: i32 = 2;
 const TANGENT: i32 = 3;
 const INVERSE_ROOT: i32 = 4;
+const TRUNCATED: i32 = 5;
 
 /// Names of the three ways to compute sums in plain arithmetic, and matrices.
 #[derive(Clone, Copy)]
@@ -67,6 +68,11 @@ impl CardKernel {
                 let shift = coef0 * coef0;
                 distance(formula(INVERSE_ROOT, gamma, 0.0, shift), formula(INVERSE_ROOT, -2.0 * gamma, gamma, shift))
             }
+            Kernel::Epanechnikov { degree, .. } => {
+                let degree = i32::try_from(*degree).ok()?;
+                let truncated = |factor, norm_factor| Formula { degree, ..formula(TRUNCATED, factor, norm_factor, 1.0) };
+                distance(truncated(-gamma, 0.0), truncated(2.0 * gamma, -gamma))
+            }
             Kernel::Laplacian { .. } => {
                 let formula = formula(EXPONENTIAL, -rate, 0.0, 0.0);
                 Self {
@@ -91,6 +97,7 @@ mod tests {
             POWER => t.powi(formula.degree),
             TANGENT => t.tanh(),
             INVERSE_ROOT => 1.0 / t.sqrt(),
+            TRUNCATED => t.max(0.0).powi(formula.degree),
             _ => t,
         }
     }
@@ -111,6 +118,8 @@ mod tests {
             Kernel::rbf(0.7),
             Kernel::Laplacian { gamma: 0.4.into() },
             Kernel::InverseMultiquadric { gamma: 0.4.into(), coef0: 1.5 },
+            Kernel::Epanechnikov { gamma: 0.1.into(), degree: 2 },
+            Kernel::Epanechnikov { gamma: 2.0.into(), degree: 1 },
         ];
         for kernel in kernels {
             let card = CardKernel::new(&kernel).expect("known to the card");

@@ -65,7 +65,9 @@ impl CardLanes {
             Device::Auto if rows >= AUTO_ROWS => 0,
             _ => return None,
         };
-        let for_card = |kernel: &Kernel| CardKernel::new(kernel).is_some() && kernel.is_positive_semidefinite() != Some(false);
+        // Kernels that are not positive semi-definite are for a card that was asked for.
+        let asked = matches!(context.device, Device::Cuda(_));
+        let for_card = |kernel: &Kernel| CardKernel::new(kernel).is_some() && (asked || kernel.is_positive_semidefinite() != Some(false));
         if !kernel.is_none_or(for_card) {
             return None;
         }

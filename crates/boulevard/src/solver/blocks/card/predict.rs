@@ -4,6 +4,9 @@
 //! computed. One output is summed without storing a value; so are up to sixteen at once on Hopper, elsewhere several outputs share stored
 //! values of a part of the rows.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use boulevard_cuda::{Buffer, Card, CudaError};
 
 use super::formula::CardKernel;
@@ -15,17 +18,16 @@ use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::observe::{Context, Device, StopReason};
-use crate::parallel;
 
 /// Kernel values from which a card is used: where it was asked for, and without being asked.
 const ASKED: f64 = 5e6;
 const UNASKED: f64 = 3e10;
-/// Bytes of a piece of new rows, and of stored values: what is larger does not wait for the next one that needs memory.
-const PIECE: usize = 64 << 20;
+/// Bytes of a piece of new rows: small ones are there soon, and the card has something to do; and of stored values.
+const PIECE: usize = 16 << 20;
 const STORED: usize = 64 << 20;
 /// Rows of a piece are a multiple of this, and pieces under way at a time.
 const WHOLE: usize = 128;
-const LANES: usize = 2;
+const LANES: usize = 4;
 /// Errors of sums of halves: by chance, in units of the coefficients' length, and all to one side, in units of their sum. Seen on an H200:
 /// 6e-7 of the length for coefficients of both signs, 5e-8 of the sum for those of one sign, as the classes of a pair have them.
 const BY_CHANCE: f64 = 6e-7;
@@ -53,7 +55,7 @@ impl Job<'_> {
 /// Makes values of so many rows' sums, `sums[job][output * rows + row]`.
 type Finish<'a> = dyn Fn(usize, &[Vec<f64>]) -> Vec<f64> + Sync + 'a;
 
-/// What `finish` makes of the sums of all rows, one piece after the other; sums are in double precision throughout if `exactly`.
+/// What `finish` makes of the sums of all rows, so many outputs for each, one piece after the other; sums are in double precision throughout if `exactly`.
 /// None where the processor is to do it.
 pub(crate) fn card_sums(
     kernel: &Kernel,
@@ -62,6 +64,7 @@ pub(crate) fn card_sums(
     jobs: &[Job<'_>],
     exactly: bool,
     context: &Context<'_>,
+    outputs: usize,
     finish: &Finish<'_>,
 ) -> Result<Option<Vec<f64>>> {
     let values = x.rows() as f64 * vectors.rows() as f64;
@@ -74,7 +77,7 @@ pub(crate) fn card_sums(
     if x.columns() != vectors.columns() || x.columns() == 0 {
         return Ok(None);
     }
-    match on_card(number, known, vectors, x, jobs, exactly, context, finish) {
+    match on_card(number, known, vectors, x, jobs, exactly, context, outputs, finish) {
         Ok(values) => Ok(Some(values)),
         Err(End::Interrupted) => Err(Error::Stopped { reason: StopReason::Interrupted }),
         Err(End::Failed(error)) if context.device == Device::Auto => {
@@ -105,6 +108,7 @@ fn on_card(
     jobs: &[Job<'_>],
     exactly: bool,
     context: &Context<'_>,
+    outputs: usize,
     finish: &Finish<'_>,
 ) -> std::result::Result<Vec<f64>, End> {
     let card = Card::open(number)?;
@@ -122,19 +126,62 @@ fn on_card(
     card.synchronize()?;
     // Whoever shares the card with others already has a lane, and no more.
     let lanes = if card.sharing() > 1 { 1 } else { LANES };
-    let count = n.div_ceil(each);
-    let pieces = parallel::map(lanes, count, |piece| {
+    let (count, sharing) = (n.div_ceil(each), card.sharing().max(lanes));
+    in_pieces(lanes, n * outputs, each * outputs, |piece| {
         // A time limit is for fits: what they need of their machines afterwards is finished.
         if count > 1 && context.step("evaluate", piece, count) == Some(StopReason::Interrupted) {
             return Err(End::Interrupted);
         }
-        let (rows, _lane) = (piece * each..((piece + 1) * each).min(n), card.lane(card.sharing().max(lanes))?);
+        let rows = piece * each..((piece + 1) * each).min(n);
+        // Rows get ready while thousands of blocks of other pieces wait for their turn.
+        let _ahead = card.urgent_lane(sharing)?;
         let (beside, near) = timed(&card, "predict: rows", || table.beside(x, rows.clone()))?;
+        let lane = card.lane(sharing)?;
         // Halves have digits for values of about the same size: rows far outside of what the machine knows have none left.
         let sums = parts.iter().map(|part| part.sums(&table, &beside, exactly || !near));
-        Ok(finish(rows.len(), &sums.collect::<std::result::Result<Vec<_>, CudaError>>()?))
+        let sums = sums.collect::<std::result::Result<Vec<_>, CudaError>>()?;
+        // Memory goes back to the lane that it came from.
+        drop(lane);
+        drop(beside);
+        Ok(finish(rows.len(), &sums))
+    })
+}
+
+/// All values, of which `work` has `each` per piece. Its threads wait for the card most of the time, so nobody looks whether there are cores
+/// for them.
+fn in_pieces(
+    threads: usize,
+    values: usize,
+    each: usize,
+    work: impl Fn(usize) -> std::result::Result<Vec<f64>, End> + Sync,
+) -> std::result::Result<Vec<f64>, End> {
+    let mut all = vec![0.0; values];
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+    // Memory that is new is mapped piece by piece while the card works, not at the end.
+    let pieces: Vec<Mutex<&mut [f64]>> = all.chunks_mut(each.max(1)).map(Mutex::new).collect();
+    let run = || {
+        loop {
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            let Some(to) = pieces.get(piece) else { break };
+            match work(piece) {
+                Ok(values) => to.lock().unwrap_or_else(PoisonError::into_inner).copy_from_slice(&values),
+                Err(end) => {
+                    // Nothing new is begun.
+                    next.store(pieces.len(), Ordering::Relaxed);
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(end);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..threads.min(pieces.len())).for_each(|_| drop(scope.spawn(run)));
+        run();
     });
-    Ok(pieces.into_iter().collect::<std::result::Result<Vec<_>, End>>()?.concat())
+    drop(pieces);
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(end) => Err(end),
+        None => Ok(all),
+    }
 }
 
 /// A job's vectors, as its sums need them.
@@ -187,8 +234,12 @@ impl<'a> Part<'a> {
         let mut sums = Sums::new(card)?;
         let take = |splits: usize, sums: &Sums, to: &mut [f64]| -> std::result::Result<(), CudaError> {
             if splits > 1 {
+                // Few numbers, and somebody waits for them: blocks of other lanes would come first.
+                card.synchronize()?;
+                let _ahead = card.urgent_lane(card.sharing())?;
                 let launch = card.launch("add_parts").items(to.len()).buffer(&sums.values).count(splits);
                 launch.long(to.len() as u64).run()?;
+                return sums.values.read_into(0, to);
             }
             sums.values.read_into(0, to)
         };

@@ -41,7 +41,16 @@ fn by<T: Real>(mut engine: CpuBlocks<'_, T>, set: &Set<'_>) -> Outcome<SetSoluti
     let problem = DualProblem { linear: &linear, lower: set.lower, upper: set.upper, kink: set.kink, equality, start: None };
     let options = Options { tolerance: set.stop, max_iterations: Some(set.max_steps), shrinking: true, polish: false };
     let (mut b, mut steps) = (set.start.to_vec(), 0);
-    let plan = Plan { set: INNER, small_set: INNER, outer: None, rounding: T::ROUNDING, eased: None, thinned: 1, ahead: false };
+    let plan = Plan {
+        set: INNER,
+        small_set: INNER,
+        outer: None,
+        rounding: T::ROUNDING,
+        eased: None,
+        thinned: 1,
+        ahead: false,
+        most_columns: None,
+    };
     let mut inner = Loop::new(std::slice::from_ref(&problem), &options, &mut engine, &mut b, set.gradient, false, &mut steps, plan)?;
     inner.refreshed = true;
     let mut members = WorkingSet::new(INNER);

@@ -5,6 +5,7 @@ mod certificate;
 mod ease;
 mod fleet;
 mod hard;
+mod indefinite;
 mod newton;
 mod optimum;
 mod shards;
@@ -98,7 +99,7 @@ pub(super) fn options(tolerance: f64) -> Options {
 
 /// Small sets, so that small problems take many rounds.
 pub(super) fn small_sets() -> Plan {
-    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING, eased: None, thinned: 1, ahead: true }
+    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING, eased: None, thinned: 1, ahead: true, most_columns: None }
 }
 
 /// What a run left.
