@@ -90,6 +90,27 @@ pub(super) fn estimate(points: &[FrontPoint], others: &[Vec<FrontPoint>], least:
     (0..means.len()).map(|i| window(i).iter().sum::<f64>() / window(i).len() as f64).collect()
 }
 
+/// The estimates where machines at values of C were judged: a point's is read from the `curve` of their errors against `ln C`, whose ends
+/// go on. A point without a C is no better than the worst of them, and than what the rows held out from it say.
+pub(super) fn estimate_by_cost(points: &[FrontPoint], curve: &[(f64, f64)]) -> Vec<f64> {
+    let worst = curve.iter().map(|at| at.1).fold(0.0, f64::max);
+    let read = |point: &FrontPoint| {
+        let at = point.equivalent_c.ln();
+        if !at.is_finite() {
+            return point.holdout_error.max(worst);
+        }
+        match curve.iter().position(|knot| knot.0 >= at) {
+            Some(0) => curve[0].1,
+            Some(next) => {
+                let (low, high) = (curve[next - 1], curve[next]);
+                low.1 + (high.1 - low.1) * (at - low.0) / (high.0 - low.0)
+            }
+            None => curve[curve.len() - 1].1,
+        }
+    };
+    points.iter().map(read).collect()
+}
+
 /// The share of the largest sum below which a front is not worth another hold-out: all errors there are so many standard errors above
 /// the lowest that no average brings them back. Small sums are the dear ones, with nearly all support vectors free.
 pub(super) fn worth_averaging(points: &[FrontPoint], rows: usize) -> f64 {
