@@ -9,8 +9,8 @@
 //! five is then often a bad one. The kernel's own width stays unless another is better by a standard error of the difference. (On nine IDA
 //! sets with three such kernels, two splits each, the mean error was 17.2 at the own width, 15.5 at the lowest estimate and 15.2 by this
 //! rule, and the worst of the 27 means was 1.3 points above the own width's instead of 5.2.) Their machines are local minima at values of C
-//! too, as a plain machine's are, twice as many, and what picks the point: see `family::curve`. Of few rows they are judged by three
-//! orders of hold-outs, because the pick is what costs most there.
+//! too, as a plain machine's are, twice as many, and what picks the point: see `family::curve`. Where rows are few they
+//! are judged by several orders of hold-outs, because the pick is what costs most there.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -48,11 +48,11 @@ const ROUNDS: &[(usize, usize)] = &[(1, 3), (1, 2), (usize::MAX >> 1, 1)];
 /// The same for tables of so many rows, where the fine front is the smaller part of the work: a width that was lucky once is not enough.
 const SEVERAL: usize = 500;
 const ROUNDS_OF_SEVERAL: &[(usize, usize)] = &[(2, 3), (usize::MAX >> 1, 1)];
-/// Rows below which kernels that are not positive semi-definite are judged by so many orders of hold-outs. On 63 pairs of other sets and
-/// such kernels (80 to 300 rows, six splits), a C from 15 values was 0.16 points (standard error 0.06) better than one from 8 values and
-/// one order, as a grid search picks it; with two orders 0.32, with three 0.32 (0.08).
-const FEW: usize = 1000;
-const ORDERS: usize = 3;
+/// Rows that judge kernels that are not positive semi-definite, in as many orders of hold-outs as that takes, but not more than so many. On
+/// 63 pairs of other sets and such kernels (80 to 300 rows, six splits), a C from 15 values was 0.16 points (standard error 0.06) better
+/// than one from 8 values and one order, as a grid search picks it; with two or three orders 0.32 (0.08), and with six another 0.06.
+const ROWS_OF_INDEFINITE: usize = 1800;
+const MOST_ORDERS: usize = 6;
 
 /// One width on some hold-outs.
 struct Surveyed {
@@ -114,9 +114,9 @@ impl ParetoSvc {
     /// Judges all `kernels`, which differ in gamma only. Of large tables it sees a part: widths need no more to be told apart.
     pub(super) fn survey_in(&self, data: &Dataset<'_>, kernels: &[Kernel], context: &Context<'_>) -> Result<Survey> {
         let splits = |data: &Dataset<'_>| -> Result<Vec<(Vec<usize>, Vec<usize>)>> {
-            let more = self.picks_by_cost(&kernels[0]) && data.len() < FEW && self.holdout_repeats > 1;
-            let count = if more { ORDERS * self.holdout_repeats } else { self.holdout_repeats };
-            (0..count).map(|repeat| judge::hold_out(data, self.holdout, self.seed, repeat, context)).collect()
+            let more = self.picks_by_cost(&kernels[0]) && self.holdout_repeats > 1;
+            let orders = if more { (ROWS_OF_INDEFINITE / data.len().max(1)).clamp(1, MOST_ORDERS) } else { 1 };
+            (0..orders * self.holdout_repeats).map(|repeat| judge::hold_out(data, self.holdout, self.seed, repeat, context)).collect()
         };
         if data.len() <= MANY {
             return self.survey(data, kernels, &splits(data)?, context);
