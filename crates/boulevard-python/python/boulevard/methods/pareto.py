@@ -88,8 +88,8 @@ class ParetoSVC(KernelClassifier):
         may put all rows on one side, and a narrow one gives everything far from the rows to one class.
     pick : {"holdout", "knee", "one-se"} or int, default="holdout"
         The point that predicts: lowest estimated hold-out error (``holdout_estimate_``; the middle one of equals), the knee (the corner
-        of the curve of slack against norm, both as logarithms), the largest margin with an estimate within one standard error of the
-        lowest, or a row of ``front_``. Without a hold-out the first and third mean the knee.
+        of the curve of slack against norm, both as logarithms; the lowest estimate where there is none), the largest margin with an
+        estimate within one standard error of the lowest, or a row of ``front_``. Without a hold-out the first and third mean the knee.
     refit : bool, default=True
         Whether the picked point of an exact front is solved once more on all rows, the held-out ones too, at the same position.
     tol : float, default=1e-5

@@ -13,7 +13,8 @@ pub enum Pick {
     /// The lowest estimate of the hold-out error (see `estimate`), of equals the one in the middle. Without a hold-out: the knee.
     #[default]
     Holdout,
-    /// The corner of the curve of slack against norm, both as logarithms; where there is none, the C nearest to 1.
+    /// The corner of the curve of slack against norm, both as logarithms; where there is none, as [`Pick::Holdout`], and without a hold-out
+    /// the C nearest to 1.
     Knee,
     /// The largest margin with an estimate within one standard error of the lowest. Without a hold-out: the knee.
     OneSe,
@@ -186,7 +187,8 @@ impl Pick {
         let marks = marks(points, errors, rows);
         match self {
             Self::Holdout => Ok(marks.lowest.or(marks.knee).unwrap_or_else(|| usual(points))),
-            Self::Knee => Ok(marks.knee.unwrap_or_else(|| usual(points))),
+            // A C of 1 means nothing at a width that rows have chosen: with wide kernels it is far too small.
+            Self::Knee => Ok(marks.knee.or(marks.lowest).unwrap_or_else(|| usual(points))),
             Self::OneSe => Ok(marks.one_se.or(marks.knee).unwrap_or_else(|| usual(points))),
             Self::Index(index) if index < points.len() => Ok(index),
             Self::Index(index) => {
@@ -194,5 +196,28 @@ impl Pick {
                 Err(check::complaint("ParetoSvc", "pick", allowed, index))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_read_from_the_errors_at_their_c() {
+        let point = |equivalent_c: f64| FrontPoint {
+            quadratic: 1.0,
+            sum_alpha: 1.0,
+            train_error: 0.0,
+            holdout_error: 0.3,
+            n_support: 1,
+            equivalent_c,
+            margin: 1.0,
+            gap: 0.0,
+        };
+        let curve = [(1f64.ln(), 0.4), (4f64.ln(), 0.2), (16f64.ln(), 0.3)];
+        let found = estimate_by_cost(&[0.1, 1.0, 2.0, 4.0, 100.0, f64::NAN].map(point), &curve);
+        let wanted = [0.4, 0.4, 0.3, 0.2, 0.3, 0.4];
+        assert!(found.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-12), "{found:?}");
     }
 }

@@ -192,6 +192,18 @@ mod tests {
     }
 
     #[test]
+    fn a_curve_of_errors_goes_by_c_and_stays_where_a_sweep_ended() {
+        let rows = |count: usize| (0..4).map(|row| row < count).collect::<Vec<bool>>();
+        // By rising sum, which is by falling C: one row wrong at C = 1, two at 2, three at 4; the other ended at C = 2 with four.
+        let (long, short) = (held(&[&rows(3), &rows(2), &rows(1)]), held(&[&rows(4), &rows(1)]));
+        let found = curve(&[long, short], &[1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(found.iter().map(|at| at.0).collect::<Vec<_>>(), [0.0, 2f64.ln(), 4f64.ln()]);
+        let means = [0.25, 0.75, 0.875];
+        assert_eq!(found[1].1, 0.25 * means[0] + 0.5 * means[1] + 0.25 * means[2]);
+        assert_eq!(found[0].1, 0.75 * means[0] + 0.25 * means[1]);
+    }
+
+    #[test]
     fn widths_are_told_apart_by_the_rows_they_disagree_about() {
         let rows = |count: usize| (0..40).map(|row| row < count).collect::<Vec<bool>>();
         let weights = vec![vec![1.0; 40]];
