@@ -548,21 +548,19 @@ fn widths_are_compared_and_the_chosen_one_is_a_front_like_any_other() {
 }
 
 #[test]
-fn an_indefinite_kernel_keeps_its_own_width_unless_another_is_better_for_sure() {
-    let data = crate::data::generate::two_gaussians(60, 1, 2, 4.0);
+fn an_indefinite_kernel_is_judged_in_several_orders_and_refitted_at_its_c() {
+    let data = crate::data::generate::two_gaussians(60, 1, 2, 1.5);
     let kernel = Kernel::Epanechnikov { gamma: crate::kernel::Gamma::Rule(crate::kernel::GammaRule::Scale), degree: 1 };
     let learner = ParetoSvc { kernel: kernel.clone(), n_points: 10, ..ParetoSvc::default() };
     let model = learner.fit(&data).unwrap();
     let chosen = model.chosen_width().unwrap();
     let own = kernel.resolve(&data.x, None).unwrap().gamma().unwrap().value().unwrap();
     let own = model.family.iter().position(|other| (other.gamma / own - 1.0).abs() < 1e-9).unwrap();
-    let lowest = model.family.iter().map(|width| width.lowest()).fold(f64::INFINITY, f64::min);
-    // Gaussians so far apart are as well told apart at one width as at another: the own one stays.
-    assert_eq!(chosen, own, "{:?}", model.family.iter().map(|width| width.lowest()).collect::<Vec<_>>());
-    assert!(model.family[own].lowest() <= lowest + 0.1);
-    // All widths are judged by one order of the rows, this one and at most one more by the other orders.
+    // Another width only where it is better; by how much is tested beside the rule.
+    assert!(chosen == own || model.family[chosen].lowest() < model.family[own].lowest());
+    // All widths are judged by one order of the rows, the best and the own one by the other orders.
     let often: Vec<usize> = (0..model.family.len()).filter(|&place| model.family[place].holdouts == 30).collect();
-    assert!(often.contains(&own) && often.len() <= 2, "{often:?}");
+    assert!(often.contains(&chosen) && often.len() <= 2, "{often:?}");
     assert!((0..model.family.len()).all(|place| often.contains(&place) || model.family[place].holdouts == 5));
     // The refit is the machine at the picked point's C.
     assert_eq!(model.select(model.picked).unwrap(), model.classifier);
