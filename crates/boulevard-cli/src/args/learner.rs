@@ -275,7 +275,8 @@ pub struct LearnerArgs {
     /// Whether base kernels are brought to k(x, x) = 1 (select) [default: true]
     #[arg(long, value_name = "BOOL")]
     pub normalize_kernels: Option<bool>,
-    /// Prior probability that a feature or kernel is on, above 0 and at most 1 (select) [default: one in as many as there are features]
+    /// Prior probability that a feature or kernel is on, above 0 and at most 1 (select) [default: one in as many as there are features, the
+    /// square of that for two classes with ten columns per row or more; 0.01 for kernels]
     #[arg(long, value_name = "RHO", allow_negative_numbers = true)]
     pub rho: Option<Finite>,
     /// Its logarithm, from -700 to 0; wins over --rho (select)

@@ -81,15 +81,16 @@ class ParetoSVC(KernelClassifier):
     holdout : float, default=0.2
         Share of the rows of every class on which errors are measured; 0 for none.
     holdout_repeats : int, default=5
-        Hold-outs over which errors are averaged before a point of an exact front is picked; ``front_`` shows those of the first.
+        Hold-outs over which errors are averaged before a point of an exact front is picked; ``front_`` shows those of the first. Up to
+        six times as many of few rows where the kernel is not positive semi-definite.
     bias : {"auto", "none", "objective"}, default="auto"
         Whether machines have an intercept. "objective" makes the balance of both classes a third objective; exact points keep it.
         "auto" means "objective" for exact fronts and "none" for evolutions, as in the paper: without an intercept an indefinite kernel
         may put all rows on one side, and a narrow one gives everything far from the rows to one class.
     pick : {"holdout", "knee", "one-se"} or int, default="holdout"
         The point that predicts: lowest estimated hold-out error (``holdout_estimate_``; the middle one of equals), the knee (the corner
-        of the curve of slack against norm, both as logarithms), the largest margin with an estimate within one standard error of the
-        lowest, or a row of ``front_``. Without a hold-out the first and third mean the knee.
+        of the curve of slack against norm, both as logarithms; the lowest estimate where there is none), the largest margin with an
+        estimate within one standard error of the lowest, or a row of ``front_``. Without a hold-out the first and third mean the knee.
     refit : bool, default=True
         Whether the picked point of an exact front is solved once more on all rows, the held-out ones too, at the same position.
     tol : float, default=1e-5
@@ -136,7 +137,7 @@ class ParetoSVC(KernelClassifier):
         The area that the front covers, measured from sum 0 and the quadratic term of all ones.
     holdout_estimate_ : ndarray of shape (n_points,)
         The hold-out errors that picks and marks go by: on exact fronts the mean over ``holdout_repeats`` hold-outs, at the same share of
-        the largest sum, and over neighboring points; else the measured ones.
+        the largest sum (the same C where the kernel is not positive semi-definite), and over neighboring points; else the measured ones.
     holdout_rows_ : int
         Rows held out.
     train_rows_ : ndarray

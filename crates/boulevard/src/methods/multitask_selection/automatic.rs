@@ -275,7 +275,9 @@ impl MultiTaskSelection {
                 {
                     return Err(crate::error::Error::Stopped { reason: stop });
                 }
-                let solved = rough.solve(&training, ln_rho, c, last.as_deref(), &inner);
+                // Numbers are tried at values of c so far apart that a start from the last one's weights costs twice as much as none.
+                let start = last.as_deref().filter(|_| tasks.outputs.classify());
+                let solved = rough.solve(&training, ln_rho, c, start, &inner);
                 last = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
                 let model = rough.model(&training, solved, std::time::Instant::now())?;
                 said.push(Said::of(&model, &test, &inner)?);
@@ -305,7 +307,7 @@ impl MultiTaskSelection {
             let training = Training::new(self, &train, context)?;
             let mut start: Option<Vec<Certificate>> = None;
             for &prior in plan.priors {
-                let solved = self.solve(&training, prior, c, start.as_deref(), context);
+                let solved = self.solve(&training, prior, c, start.as_deref().filter(|_| train.outputs.classify()), context);
                 start = Some(solved.iter().map(|solution| solution.certificate.clone()).collect());
                 said.push(Said::of(&self.model(&training, solved, std::time::Instant::now())?, &test, context)?);
             }

@@ -12,8 +12,17 @@ use crate::svm::{Learner, SvcModel};
 pub(super) struct AtPosition<'a> {
     pub parameters: &'a ParetoSvc,
     pub kernel: &'a Kernel,
-    /// Per machine its class and its sum as a share of the largest.
-    pub position: Vec<(usize, f64)>,
+    /// Per machine where its point lies.
+    pub position: Vec<Position>,
+}
+
+/// Where a machine's point lies on its front.
+pub(super) struct Position {
+    pub class: usize,
+    /// Its sum as a share of the largest.
+    pub share: f64,
+    /// Its C, where that is what was judged: the same for all machines.
+    pub cost: Option<f64>,
 }
 
 impl Learner for AtPosition<'_> {
@@ -33,9 +42,10 @@ impl Learner for AtPosition<'_> {
 }
 
 impl ParetoModel {
-    /// Where the picked point lies: per machine its class and its sum as a share of the largest.
-    pub(super) fn position(&self) -> Vec<(usize, f64)> {
+    /// Where the picked point lies.
+    pub(super) fn position(&self) -> Vec<Position> {
         let balanced = self.parameters.balanced();
+        let cost = Some(self.front[self.picked].equivalent_c).filter(|c| self.parameters.picks_by_cost(&self.kernel) && c.is_finite());
         let machine = |machine: &ClassFront| {
             let place = machine.place(self.picked, self.front.len());
             let of = |own: bool| {
@@ -44,7 +54,7 @@ impl ParetoModel {
             };
             let (plus, minus) = (of(true), of(false));
             let largest = if balanced { 2.0 * plus.min(minus) } else { plus + minus };
-            (machine.class, machine.points[place].sum_alpha / largest)
+            Position { class: machine.class, share: machine.points[place].sum_alpha / largest, cost }
         };
         self.machines.iter().map(machine).collect()
     }

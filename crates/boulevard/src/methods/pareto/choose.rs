@@ -13,7 +13,8 @@ pub enum Pick {
     /// The lowest estimate of the hold-out error (see `estimate`), of equals the one in the middle. Without a hold-out: the knee.
     #[default]
     Holdout,
-    /// The corner of the curve of slack against norm, both as logarithms; where there is none, the C nearest to 1.
+    /// The corner of the curve of slack against norm, both as logarithms; where there is none, as [`Pick::Holdout`], and without a hold-out
+    /// the C nearest to 1.
     Knee,
     /// The largest margin with an estimate within one standard error of the lowest. Without a hold-out: the knee.
     OneSe,
@@ -88,6 +89,27 @@ pub(super) fn estimate(points: &[FrontPoint], others: &[Vec<FrontPoint>], least:
     let half = (WINDOW * points.len() as f64).round() as usize;
     let window = |i: usize| &means[i.saturating_sub(half)..(i + half + 1).min(means.len())];
     (0..means.len()).map(|i| window(i).iter().sum::<f64>() / window(i).len() as f64).collect()
+}
+
+/// The estimates where machines at values of C were judged: a point's is read from the `curve` of their errors against `ln C`, whose ends
+/// go on. A point without a C is no better than the worst of them, and than what the rows held out from it say.
+pub(super) fn estimate_by_cost(points: &[FrontPoint], curve: &[(f64, f64)]) -> Vec<f64> {
+    let worst = curve.iter().map(|at| at.1).fold(0.0, f64::max);
+    let read = |point: &FrontPoint| {
+        let at = point.equivalent_c.ln();
+        if !at.is_finite() {
+            return point.holdout_error.max(worst);
+        }
+        match curve.iter().position(|knot| knot.0 >= at) {
+            Some(0) => curve[0].1,
+            Some(next) => {
+                let (low, high) = (curve[next - 1], curve[next]);
+                low.1 + (high.1 - low.1) * (at - low.0) / (high.0 - low.0)
+            }
+            None => curve[curve.len() - 1].1,
+        }
+    };
+    points.iter().map(read).collect()
 }
 
 /// The share of the largest sum below which a front is not worth another hold-out: all errors there are so many standard errors above
@@ -165,7 +187,8 @@ impl Pick {
         let marks = marks(points, errors, rows);
         match self {
             Self::Holdout => Ok(marks.lowest.or(marks.knee).unwrap_or_else(|| usual(points))),
-            Self::Knee => Ok(marks.knee.unwrap_or_else(|| usual(points))),
+            // A C of 1 means nothing at a width that rows have chosen: with wide kernels it is far too small.
+            Self::Knee => Ok(marks.knee.or(marks.lowest).unwrap_or_else(|| usual(points))),
             Self::OneSe => Ok(marks.one_se.or(marks.knee).unwrap_or_else(|| usual(points))),
             Self::Index(index) if index < points.len() => Ok(index),
             Self::Index(index) => {
@@ -173,5 +196,28 @@ impl Pick {
                 Err(check::complaint("ParetoSvc", "pick", allowed, index))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_read_from_the_errors_at_their_c() {
+        let point = |equivalent_c: f64| FrontPoint {
+            quadratic: 1.0,
+            sum_alpha: 1.0,
+            train_error: 0.0,
+            holdout_error: 0.3,
+            n_support: 1,
+            equivalent_c,
+            margin: 1.0,
+            gap: 0.0,
+        };
+        let curve = [(1f64.ln(), 0.4), (4f64.ln(), 0.2), (16f64.ln(), 0.3)];
+        let found = estimate_by_cost(&[0.1, 1.0, 2.0, 4.0, 100.0, f64::NAN].map(point), &curve);
+        let wanted = [0.4, 0.4, 0.3, 0.2, 0.3, 0.4];
+        assert!(found.iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-12), "{found:?}");
     }
 }

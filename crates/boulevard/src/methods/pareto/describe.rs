@@ -98,8 +98,12 @@ pub(super) fn chosen(model: &ParetoModel) -> Option<String> {
             model.estimate_rows
         )),
         _ => {
-            let how =
-                if model.marks().knee.is_some() { "the corner of slack against norm" } else { "nearest to 1: the curve has no corner" };
+            let marks = model.marks();
+            let how = match (marks.knee, marks.lowest) {
+                (Some(_), _) => "the corner of slack against norm",
+                (None, Some(_)) => "the lowest estimated error on held-out rows: the curve has no corner",
+                (None, None) => "nearest to 1: the curve has no corner",
+            };
             parts.push(format!("C = {c}, {how} (`pick` overrides it)"));
         }
     }

@@ -122,12 +122,25 @@ pub(super) fn estimates(judged: &[HeldOut]) -> (Vec<FrontPoint>, Vec<f64>) {
     let error = |held: &HeldOut, back: usize| held.front[from_end(held, back)].holdout_error;
     let mean = |place: usize| known.iter().map(|held| error(held, first.len() - 1 - place)).sum::<f64>() / known.len().max(1) as f64;
     let means: Vec<f64> = (0..first.len()).map(mean).collect();
+    (first, smoothed(&means))
+}
+
+/// Mean held-out errors over hold-outs and neighbors, against `ln C`. A hold-out whose sweep ended early stays at its last error.
+pub(super) fn curve(judged: &[HeldOut], costs: &[f64]) -> Vec<(f64, f64)> {
+    let known: Vec<&HeldOut> = judged.iter().filter(|held| !held.front.is_empty()).collect();
+    let positions = known.iter().map(|held| held.front.len()).max().unwrap_or(0);
+    let error = |held: &&HeldOut, back: usize| held.front[from_end(held, back)].holdout_error;
+    let means: Vec<f64> = (0..positions).map(|back| known.iter().map(|held| error(held, back)).sum::<f64>() / known.len() as f64).collect();
+    costs.iter().map(|cost| cost.ln()).zip(smoothed(&means)).collect()
+}
+
+/// Every value with a quarter of each neighbor's.
+fn smoothed(means: &[f64]) -> Vec<f64> {
     let smooth = |place: usize| {
         let near = |other: usize| means.get(other).copied().unwrap_or(means[place]);
         0.5 * means[place] + 0.25 * (near(place.wrapping_sub(1)) + near(place + 1))
     };
-    let smoothed = (0..means.len()).map(smooth).collect();
-    (first, smoothed)
+    (0..means.len()).map(smooth).collect()
 }
 
 fn from_end(held: &HeldOut, back: usize) -> usize {
@@ -176,6 +189,18 @@ mod tests {
             gap: 0.0,
         };
         HeldOut { front: wrong.iter().map(point).collect(), wrong: wrong.iter().map(|wrong| wrong.to_vec()).collect() }
+    }
+
+    #[test]
+    fn a_curve_of_errors_goes_by_c_and_stays_where_a_sweep_ended() {
+        let rows = |count: usize| (0..4).map(|row| row < count).collect::<Vec<bool>>();
+        // By rising sum, which is by falling C: one row wrong at C = 1, two at 2, three at 4; the other ended at C = 2 with four.
+        let (long, short) = (held(&[&rows(3), &rows(2), &rows(1)]), held(&[&rows(4), &rows(1)]));
+        let found = curve(&[long, short], &[1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(found.iter().map(|at| at.0).collect::<Vec<_>>(), [0.0, 2f64.ln(), 4f64.ln()]);
+        let means = [0.25, 0.75, 0.875];
+        assert_eq!(found[1].1, 0.25 * means[0] + 0.5 * means[1] + 0.25 * means[2]);
+        assert_eq!(found[0].1, 0.75 * means[0] + 0.25 * means[1]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::choose::{estimate, worth_averaging};
+use super::choose::{estimate, estimate_by_cost, worth_averaging};
 use super::exact::slots::{MANY, SumRange};
 use super::fronts::Measured;
 use super::judge;
@@ -100,18 +100,21 @@ impl ParetoSvc {
     fn fit_checked(&self, data: &Dataset<'_>, start: Instant, context: &Context<'_>) -> Result<ParetoModel> {
         let classes: &Categories = data.expect_classes()?;
         let mut kernels = self.kernels(data)?;
-        let survey = if kernels.len() > 1 { Some(self.survey_in(data, &kernels, context)?) } else { None };
+        let several = kernels.len() > 1;
+        // One width is surveyed too where machines at values of C pick the point.
+        let picks = self.picks_by_cost(&kernels[0]) && self.holdout > 0.0 && self.holdout_repeats > 1 && data.len() <= MANY;
+        let survey = if several || picks { Some(self.survey_in(data, &kernels, context)?) } else { None };
         let kernel = kernels.swap_remove(survey.as_ref().map_or(0, |survey| survey.chosen));
-        let floor = survey.as_ref().map_or(0.0, |survey| survey.floor);
+        let floor = survey.as_ref().filter(|_| several).map_or(0.0, |survey| survey.floor);
         let Measured { train, held, codes, room, machines, front, mut report } =
             self.measure(data, &kernel, 0, SumRange { floor, least: 0.0 }, context)?;
         let mut family = Vec::new();
-        let mut others = None;
+        let (mut others, mut curve) = (None, None);
         if let Some(survey) = survey {
             report.iterations += survey.iterations;
             report.stop = report.stop.worst(survey.stop);
-            family = survey.family;
-            others = survey.others;
+            family = if several { survey.family } else { Vec::new() };
+            (others, curve) = (survey.others, survey.curve);
         }
         let mut estimates: Vec<f64> = front.iter().map(|point| point.holdout_error).collect();
         let mut estimate_rows = held;
@@ -121,7 +124,10 @@ impl ParetoSvc {
                 Some(others) => others,
                 None => self.repeats(data, &kernel, SumRange { floor, least }, &mut report, context)?,
             };
-            estimates = estimate(&front, &others, least);
+            estimates = match curve.filter(|curve| !curve.is_empty()) {
+                Some(curve) => estimate_by_cost(&front, &curve),
+                None => estimate(&front, &others, least),
+            };
             estimate_rows = (held * (1 + others.len())).min(data.len());
         }
         let picked = self.pick.choose(&front, &estimates, estimate_rows)?;

@@ -74,6 +74,7 @@ mod pictures;
 mod point;
 mod refit;
 mod restart;
+mod rise;
 mod survey;
 
 #[cfg(test)]

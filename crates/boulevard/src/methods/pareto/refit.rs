@@ -1,5 +1,7 @@
 //! A point of a front on other rows: the picked one on all of them.
 
+use super::calibrate::Position;
+use super::exact::costs::CostTask;
 use super::exact::signed::SignedKernel;
 use super::fronts::signs;
 use super::model::{Output, Samples};
@@ -9,16 +11,19 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
-use crate::solver::TableKernel;
+use crate::solver::{Solver, TableKernel};
 use crate::svm::{FitReport, SvcModel, worse};
 
 impl ParetoSvc {
-    /// A classifier at the sum `position * largest` of every machine, from all rows of `data`. `starts` are `alpha`s to begin with.
+    /// A classifier at the given place of every machine's front, from all rows of `data`. `starts` are `alpha`s to begin with.
+    ///
+    /// Where values of C were judged, the machine is the one at that C: of the many minima of an indefinite kernel the one that a descent
+    /// from nothing ends in, as when it was judged.
     pub(super) fn at_position(
         &self,
         data: &Dataset<'_>,
         kernel: &Kernel,
-        position: &[(usize, f64)],
+        position: &[Position],
         starts: &[Vec<f64>],
         context: &Context<'_>,
     ) -> Result<(SvcModel, StopReason)> {
@@ -27,7 +32,7 @@ impl ParetoSvc {
         let table = TableKernel::new(kernel, &data.x, context);
         let mut solved = Vec::new();
         let mut report = FitReport::default();
-        for (machine, &(class, share)) in position.iter().enumerate() {
+        for (machine, &Position { class, share, cost }) in position.iter().enumerate() {
             let signs = signs(classes.codes(), class);
             let has = |side: f64| signs.iter().zip(room.iter()).any(|(&y, &room)| y == side && room > 0.0);
             if !has(1.0) || !has(-1.0) {
@@ -37,7 +42,19 @@ impl ParetoSvc {
             let task = self.task(&source, &signs, &room, self.balanced(), context);
             let mut solver = task.solver(Some(self.cache_bytes(signs.len())), context)?;
             let mut sum = share * task.largest();
-            let mut slot = task.descend(&mut solver, task.fill(starts.get(machine).map_or(&room[..], Vec::as_slice), sum), None)?;
+            let (mut start, mut gradient) = (None, None);
+            if let Some(cost) = cost {
+                let own = CostTask { signs: &signs, room: &room, tolerance: self.tolerance, max_iterations: task.max_iterations };
+                let mut machine = Solver::new(&table, Some(self.cache_bytes(signs.len())), context)?;
+                if let Some(slot) = own.sweep(&mut machine, &[cost], &mut |_| true, context)?.pop() {
+                    report.iterations += slot.iterations;
+                    report.stop = report.stop.worst(slot.stop);
+                    sum = slot.alpha.iter().sum();
+                    (start, gradient) = (Some(slot.alpha), Some(slot.gradient));
+                }
+            }
+            let start = start.unwrap_or_else(|| task.fill(starts.get(machine).map_or(&room[..], Vec::as_slice), sum));
+            let mut slot = task.descend(&mut solver, start, gradient)?;
             // With other rows q may vanish at this position, and a machine of rounding errors would be left: go on to the next one.
             while slot.stop == StopReason::Converged && sum < task.largest() && task.vanished(&slot, sum, &solver) {
                 sum = (sum + task.largest() / self.n_points as f64).min(task.largest());

@@ -111,12 +111,13 @@ impl Last {
     }
 }
 
-/// Values of C for a kernel whose values are of the given size: slack is measured in margins, and a margin in kernel values.
-pub(in super::super) fn costs(size: f64) -> Vec<f64> {
+/// Values of C for a kernel whose values are of the given size: slack is measured in margins, and a margin in kernel values. `finer` ones
+/// have one more between any two.
+pub(in super::super) fn costs(size: f64, finer: bool) -> Vec<f64> {
     /// From 1/32 to 512, a factor of 4 apart, as usual grids have it.
     const POWERS: std::ops::RangeInclusive<i32> = -5..=9;
     let size = if size > 0.0 && size.is_finite() { size } else { 1.0 };
-    POWERS.step_by(2).map(|power| 2f64.powi(power) / size).collect()
+    POWERS.step_by(if finer { 1 } else { 2 }).map(|power| 2f64.powi(power) / size).collect()
 }
 
 #[cfg(test)]
@@ -136,7 +137,7 @@ mod tests {
         let table = TableKernel::new(&Kernel::rbf(0.3), &data.x, &context);
         let mut solver = Solver::new(&table, None, &context).unwrap().shared();
         let task = CostTask { signs: &signs, room: &room, tolerance: 1e-9, max_iterations: 1_000_000 };
-        let costs = costs(1.0);
+        let costs = costs(1.0, false);
         let slots = task.sweep(&mut solver, &costs, &mut |_| true, &context).unwrap();
         assert!(
             slots.len() > 4 && slots.windows(2).all(|pair| pair[0].alpha.iter().sum::<f64>() < pair[1].alpha.iter().sum::<f64>() + 1e-9)
