@@ -45,7 +45,7 @@ impl ParetoModel {
     /// Where the picked point lies.
     pub(super) fn position(&self) -> Vec<Position> {
         let balanced = self.parameters.balanced();
-        let cost = Some(self.front[self.picked].equivalent_c).filter(|c| self.parameters.picks_by_cost(&self.kernel) && c.is_finite());
+        let cost = Some(self.front[self.picked].equivalent_c).filter(|c| self.parameters.picks_by_cost() && c.is_finite());
         let machine = |machine: &ClassFront| {
             let place = machine.place(self.picked, self.front.len());
             let of = |own: bool| {

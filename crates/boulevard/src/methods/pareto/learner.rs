@@ -8,6 +8,7 @@ use super::fronts::Measured;
 use super::judge;
 use super::model::{ParetoModel, Samples};
 use super::parameters::{Mode, OWNER, ParetoSvc, Widths};
+use super::survey::Survey;
 use crate::check;
 use crate::data::{Categories, Dataset};
 use crate::error::{Error, Result};
@@ -97,13 +98,17 @@ impl ParetoSvc {
         if self.kernel == Kernel::Precomputed { judge::check_symmetric(&data.x) } else { Ok(()) }
     }
 
+    /// Several widths are surveyed, and one too where machines at values of C pick the point.
+    fn survey_where_needed(&self, data: &Dataset<'_>, kernels: &[Kernel], context: &Context<'_>) -> Result<Option<Survey>> {
+        let picks = self.picks_by_cost() && self.holdout > 0.0 && self.holdout_repeats > 1 && data.len() <= MANY;
+        if kernels.len() > 1 || picks { self.survey_in(data, kernels, context).map(Some) } else { Ok(None) }
+    }
+
     fn fit_checked(&self, data: &Dataset<'_>, start: Instant, context: &Context<'_>) -> Result<ParetoModel> {
         let classes: &Categories = data.expect_classes()?;
         let mut kernels = self.kernels(data)?;
         let several = kernels.len() > 1;
-        // One width is surveyed too where machines at values of C pick the point.
-        let picks = self.picks_by_cost(&kernels[0]) && self.holdout > 0.0 && self.holdout_repeats > 1 && data.len() <= MANY;
-        let survey = if several || picks { Some(self.survey_in(data, &kernels, context)?) } else { None };
+        let survey = self.survey_where_needed(data, &kernels, context)?;
         let kernel = kernels.swap_remove(survey.as_ref().map_or(0, |survey| survey.chosen));
         let floor = survey.as_ref().filter(|_| several).map_or(0.0, |survey| survey.floor);
         let Measured { train, held, codes, room, machines, front, mut report } =
@@ -120,10 +125,7 @@ impl ParetoSvc {
         let mut estimate_rows = held;
         if self.mode != Mode::Evolve && held > 0 && self.holdout_repeats > 1 && !report.stop.is_cut_short() {
             let least = if data.len() > MANY && others.is_none() { worth_averaging(&front, held) } else { 0.0 };
-            let others = match others {
-                Some(others) => others,
-                None => self.repeats(data, &kernel, SumRange { floor, least }, &mut report, context)?,
-            };
+            let others = others.map_or_else(|| self.repeats(data, &kernel, SumRange { floor, least }, &mut report, context), Ok)?;
             estimates = match curve.filter(|curve| !curve.is_empty()) {
                 Some(curve) => estimate_by_cost(&front, &curve),
                 None => estimate(&front, &others, least),

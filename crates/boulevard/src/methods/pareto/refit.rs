@@ -48,7 +48,8 @@ impl ParetoSvc {
                 let mut machine = Solver::new(&table, Some(self.cache_bytes(signs.len())), context)?;
                 if let Some(slot) = own.sweep(&mut machine, &[cost], &mut |_| true, context)?.pop() {
                     report.iterations += slot.iterations;
-                    report.stop = report.stop.worst(slot.stop);
+                    // What is left to do the descent finishes and certifies.
+                    report.stop = report.stop.worst(if slot.stop == StopReason::MaxIterations { report.stop } else { slot.stop });
                     sum = slot.alpha.iter().sum();
                     (start, gradient) = (Some(slot.alpha), Some(slot.gradient));
                 }

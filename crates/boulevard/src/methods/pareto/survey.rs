@@ -114,7 +114,7 @@ impl ParetoSvc {
     /// Judges all `kernels`, which differ in gamma only. Of large tables it sees a part: widths need no more to be told apart.
     pub(super) fn survey_in(&self, data: &Dataset<'_>, kernels: &[Kernel], context: &Context<'_>) -> Result<Survey> {
         let splits = |data: &Dataset<'_>| -> Result<Vec<(Vec<usize>, Vec<usize>)>> {
-            let more = self.picks_by_cost(&kernels[0]) && self.holdout_repeats > 1;
+            let more = self.picks_by_cost() && self.holdout_repeats > 1;
             let orders = if more { (ROWS_OF_INDEFINITE / data.len().max(1)).clamp(1, MOST_ORDERS) } else { 1 };
             (0..orders * self.holdout_repeats).map(|repeat| judge::hold_out(data, self.holdout, self.seed, repeat, context)).collect()
         };
@@ -142,7 +142,7 @@ impl ParetoSvc {
         // The matrices of small tables are kept from round to round: computing them would cost as much as the solutions.
         let classes = data.expect_classes()?;
         let by_cost = self.balanced();
-        let costs = if self.picks_by_cost(&kernels[0]) { Some(self.common_costs(data, context)?) } else { None };
+        let costs = if self.picks_by_cost() { Some(self.common_costs(data, context)?) } else { None };
         let kept = (by_cost || classes.names().len() == 2) && data.len() <= KEPT_UP_TO && context.memory.is_none();
         let of_two = signs(classes.codes(), 1);
         let (inner, cache) = (context.with_threads(1), self.cache_bytes(data.len()));
@@ -251,9 +251,10 @@ impl ParetoSvc {
         parallel::map(threads, kernels.len(), |k| coarse.judge_width(data, kernels[k], costs, splits, &inner)).into_iter().collect()
     }
 
-    /// Whether machines at values of C are what picks the point, and what the picked point is solved as again.
-    pub(super) fn picks_by_cost(&self, kernel: &Kernel) -> bool {
-        self.balanced() && self.mode != Mode::Evolve && !is_definite(kernel)
+    /// Whether machines at values of C are what picks the point, and what the picked point is solved as again: kernels that are known not
+    /// to be positive semi-definite. (A given matrix that is one should say the same as its kernel.)
+    pub(super) fn picks_by_cost(&self) -> bool {
+        self.balanced() && self.mode != Mode::Evolve && self.kernel.is_positive_semidefinite() == Some(false)
     }
 
     /// Coarse fronts of one width on all `splits`.
