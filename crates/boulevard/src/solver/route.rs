@@ -22,7 +22,7 @@ pub(super) const FEWEST_ROWS: usize = 5000;
 const FEW: f64 = 50.0;
 const MANY: f64 = 100.0;
 /// Rows from which, under small bounds, pair steps take twice as many features to win: every step sweeps all rows, and rows are fetched about
-/// once. (40 000 x 100 at C = 1: 4.5 s in 1.6 GB on Emerald Rapids, blocks 3.7 s in 80 MB; 2.1 and 2.3 s on Zen 5.)
+/// once. (40 000 x 100 at C = 1: 4.5 s in 1.6 GB on Emerald Rapids, blocks 3.7 s in 130 MB; 2.1 and 2.3 s on Zen 5.)
 const LONG: usize = 30_000;
 const MANY_OF_LONG: f64 = 200.0;
 /// Share of the samples whose rows pair steps ask for again and again, and the share where bounds are small.
