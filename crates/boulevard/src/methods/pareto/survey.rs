@@ -62,6 +62,17 @@ struct Surveyed {
     stop: StopReason,
 }
 
+impl Surveyed {
+    /// More hold-outs of the same width.
+    fn add(&mut self, more: Self) {
+        self.iterations += more.iterations;
+        self.stop = self.stop.worst(more.stop);
+        if !more.stop.is_cut_short() {
+            self.held.extend(more.held);
+        }
+    }
+}
+
 /// What is kept of a width from round to round.
 enum Kept<'a> {
     /// The matrix with the labels' signs in it.
@@ -179,14 +190,7 @@ impl ParetoSvc {
             if found.is_empty() {
                 found = more;
             } else {
-                for (&place, more) in finalists.iter().zip(more) {
-                    let own = &mut found[place];
-                    own.iterations += more.iterations;
-                    own.stop = own.stop.worst(more.stop);
-                    if !more.stop.is_cut_short() {
-                        own.held.extend(more.held);
-                    }
-                }
+                finalists.iter().zip(more).for_each(|(&place, more)| found[place].add(more));
             }
             judged = until;
             let rows: f64 = splits[..judged].iter().flat_map(|(_, test)| test).map(|&row| weights[row]).sum();
