@@ -332,13 +332,13 @@ pub fn partner<T: Real>(
 }
 
 /// `to += sum_k factors_k from_k`, slices of one length; several at a time share the visits of `to`.
-pub fn add_scaled<const N: usize>(isa: Isa, to: &mut [f64], factors: [f64; N], from: [&[f64]; N]) {
-    struct Add<'a, const N: usize> {
+pub fn add_scaled<T: Real, const N: usize>(isa: Isa, to: &mut [f64], factors: [f64; N], from: [&[T]; N]) {
+    struct Add<'a, T, const N: usize> {
         to: &'a mut [f64],
         factors: [f64; N],
-        from: [&'a [f64]; N],
+        from: [&'a [T]; N],
     }
-    impl<const N: usize> Job<f64> for Add<'_, N> {
+    impl<T: Real, const N: usize> Job<f64> for Add<'_, T, N> {
         type Output = ();
         #[inline(always)]
         fn run<S: Simd<f64>>(self, _: S) {
@@ -347,7 +347,7 @@ pub fn add_scaled<const N: usize>(isa: Isa, to: &mut [f64], factors: [f64; N], f
             for i in 0..len {
                 let mut sum = self.to[i];
                 for k in 0..N {
-                    sum += self.factors[k] * from[k][i];
+                    sum += self.factors[k] * from[k][i].to_f64();
                 }
                 self.to[i] = sum;
             }

@@ -11,6 +11,7 @@ mod dual;
 mod estimate;
 pub mod linear;
 mod memory;
+mod newton;
 mod pairs;
 mod polish;
 mod route;

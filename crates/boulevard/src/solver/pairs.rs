@@ -40,7 +40,7 @@ impl Solver<'_> {
             let (mut exact_at, mut exact_since) = (b.to_vec(), *iterations);
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
-                let outcome = self.run_single(problem, options, target, leave_crowded, b, gradient, iterations)?;
+                let outcome = self.approach(problem, options, target, leave_crowded, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
                 if let PassOutcome::Stopped(reason) = outcome {
                     *current = whole || self.steps_ran_out(reason, problem, b, gradient)?;
@@ -126,7 +126,7 @@ impl Solver<'_> {
         }
     }
 
-    fn run_single(
+    pub(super) fn run_single(
         &mut self,
         problem: &DualProblem<'_>,
         options: &Options,

@@ -51,7 +51,8 @@ pub(super) fn polish(
             Some(gradient) => gradient,
             None => rows.gradient(problem, &point)?,
         };
-        let Some((moves, offsets)) = solve_free(problem, &rows, &free, &point, &g, b, 1e-11 * largest) else { break };
+        let matrix = rows.matrix(&free, 1e-11 * largest);
+        let Some((moves, offsets)) = solve_free(problem, matrix, &free, &point, &g, b) else { break };
         for (&i, step) in free.iter().zip(&moves) {
             point[i] += step;
         }
@@ -154,6 +155,20 @@ impl<'a> FreeRows<'a> {
         }
     }
 
+    /// The lower triangle of the free variables' matrix, with a ridge.
+    fn matrix(&self, free: &[usize], ridge: f64) -> Vec<f64> {
+        let m = free.len();
+        let mut a = vec![0.0; m * m];
+        for f in 0..m {
+            let row = self.row(f);
+            for (e, &i) in free[..=f].iter().enumerate() {
+                a[f * m + e] = row[i];
+            }
+            a[f * m + f] += ridge;
+        }
+        a
+    }
+
     fn gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {
         let mut sums = self.kernel.product(b);
         sums.iter_mut().zip(problem.linear).for_each(|(s, q)| *s += q);
@@ -161,25 +176,17 @@ impl<'a> FreeRows<'a> {
     }
 }
 
-/// The moves of the free variables and the multipliers; `None` where the system is too singular.
-fn solve_free(
+/// The moves of the free variables and the multipliers, from the lower triangle `a` of the free variables' kernel matrix; `None` where the
+/// system is too singular.
+pub(super) fn solve_free(
     problem: &DualProblem<'_>,
-    rows: &FreeRows<'_>,
+    mut a: Vec<f64>,
     free: &[usize],
     point: &[f64],
     g: &[f64],
     original: &[f64],
-    ridge: f64,
 ) -> Option<(Vec<f64>, [f64; 2])> {
     let m = free.len();
-    let mut a = vec![0.0; m * m];
-    for f in 0..m {
-        let row = rows.row(f);
-        for (e, &i) in free[..=f].iter().enumerate() {
-            a[f * m + e] = row[i];
-        }
-        a[f * m + f] += ridge;
-    }
     if !linalg::cholesky(&mut a, m) {
         return None;
     }

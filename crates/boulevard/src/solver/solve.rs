@@ -56,7 +56,7 @@ pub struct Solver<'a> {
     pub(super) diagonal: Vec<f64>,
     pub(super) crew: Crew,
     cache: usize,
-    shared: bool,
+    pub(super) shared: bool,
     /// Bytes for a set's kernel matrix.
     pub(super) set_bytes: usize,
     /// The card that blocks run on, if one does.

@@ -36,8 +36,8 @@ use crate::error::{Error, Result};
 use crate::kernel::KernelRows;
 use crate::observe::{Context, PIECE, Progress, StopReason};
 use crate::parallel::Crew;
-use crate::simd::Real;
-use crate::simd::sweep::{Candidates, LOW, Motion, UP};
+use crate::simd::sweep::{Candidates, LOW, Motion, UP, add_scaled};
+use crate::simd::{Isa, Real};
 
 /// Rows computed together: the one that is missing and likely next ones. One tile's worth.
 const BLOCK_ROWS: usize = 4;
@@ -198,6 +198,62 @@ impl<'a, T: Real> Engine<'a, T> {
             }
         }
         self.restricted.is_none()
+    }
+
+    /// Whether all of these rows can be in memory at once, for all columns.
+    pub(super) fn can_hold(&self, rows: usize) -> bool {
+        self.restricted.is_none() && rows <= self.cache.slots()
+    }
+
+    /// Computes those of these rows that are missing, as far as [`Engine::can_hold`] says.
+    pub(super) fn fetch(&mut self, samples: &[usize], crew: &mut Crew, context: &Context<'_>) -> Result<()> {
+        self.clock += 1;
+        let missing: Vec<usize> =
+            samples.iter().copied().filter(|&s| self.kernel.resident(s).is_none() && self.cache.find(s, self.clock).is_none()).collect();
+        for some in missing.chunks(BLOCK_ROWS) {
+            let mut block = Block::default();
+            for &sample in some {
+                block.push(sample, self.cache.insert(sample, self.clock));
+            }
+            self.compute(&block, crew, context)?;
+        }
+        Ok(())
+    }
+
+    /// The kernel values of `samples` with each other, lower triangle, row-major; their rows must have been fetched.
+    pub(super) fn gather(&mut self, samples: &[usize]) -> Vec<f64> {
+        let m = samples.len();
+        let mut values = vec![0.0; m * m];
+        for (f, &sample) in samples.iter().enumerate() {
+            let row = row(self.kernel, self.cache.find(sample, self.clock).unwrap_or(0), sample);
+            let mut first = 0;
+            for segment in &mut self.segments {
+                let segment = segment.get_mut().expect("not poisoned");
+                let last = first + samples[first..].partition_point(|&s| s < segment.columns.end);
+                for e in first..last.min(f + 1) {
+                    values[f * m + e] = segment.value(row, samples[e]).to_f64();
+                }
+                first = last;
+            }
+        }
+        values
+    }
+
+    /// `to += sum of weights times rows`, in double precision; the rows must have been fetched.
+    pub(super) fn add_rows(&mut self, samples: &[usize], weights: &[f64], to: &mut [f64], isa: Isa) {
+        let places: Vec<usize> = samples.iter().map(|&sample| self.cache.find(sample, self.clock).unwrap_or(0)).collect();
+        for segment in &mut self.segments {
+            let segment = segment.get_mut().expect("not poisoned");
+            let to = &mut to[segment.columns.clone()];
+            let part = |k: usize| segment.part(row(self.kernel, places[k], samples[k]));
+            for k in (0..samples.len() / 4).map(|quad| 4 * quad) {
+                let quad = [part(k), part(k + 1), part(k + 2), part(k + 3)];
+                add_scaled(isa, to, [weights[k], weights[k + 1], weights[k + 2], weights[k + 3]], quad);
+            }
+            for k in samples.len() / 4 * 4..samples.len() {
+                add_scaled(isa, to, [weights[k]], [part(k)]);
+            }
+        }
     }
 
     /// Takes steps from the loaded state until the tolerance, a limit or a dead end; `b` follows.

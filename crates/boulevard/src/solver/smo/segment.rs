@@ -93,6 +93,11 @@ impl<T: Real> Segment<T> {
         row.part(&self.arena, self.columns.start, self.width())[column - self.columns.start]
     }
 
+    /// Its part of a row, without padding.
+    pub(super) fn part<'a>(&'a self, row: Row<'a, T>) -> &'a [T] {
+        &row.part(&self.arena, self.columns.start, self.width())[..self.columns.len()]
+    }
+
     /// Computes this segment's part of some rows; an error, and rows without meaning, if it was stopped.
     pub(super) fn compute(&mut self, kernel: &dyn KernelRows<T>, block: &Block, context: &Context<'_>) -> Result<()> {
         if block.samples.is_empty() {
