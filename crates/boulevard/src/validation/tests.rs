@@ -251,6 +251,20 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(run(1), run(4));
 }
 
+/// Wide bounds and rows that are alike: where Newton steps take over from pair steps.
+#[test]
+fn newton_steps_change_no_score_and_no_thread_changes_them() {
+    let data = classes(2, 900);
+    let learner = Svc { kernel: Kernel::rbf(0.01), ..Svc::default() };
+    let search = GridSearch { c: vec![100.0, 1000.0], folds: 3, refit: false, ..GridSearch::default() };
+    let found = |threads| search.svc(&learner, &data, &Context::default().with_threads(threads)).unwrap();
+    let (one, two) = (found(1), found(2));
+    assert_eq!(one, two);
+    assert_eq!(one.stop, StopReason::Converged);
+    let plain = plain_svc(&learner, &search, &data, Score::Accuracy);
+    close(&one.points.iter().map(|point| point.mean).collect::<Vec<_>>(), &plain, 0.004, "means");
+}
+
 #[test]
 fn ties_go_to_the_smallest_c_and_then_gamma() {
     let x = Matrix::dense((0..40).map(|i| if i % 2 == 0 { -5.0 } else { 5.0 } + 0.01 * f64::from(i)).collect::<Vec<f64>>(), 40, 1).unwrap();
