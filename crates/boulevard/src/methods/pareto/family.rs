@@ -148,7 +148,7 @@ fn from_end(held: &HeldOut, back: usize) -> usize {
 }
 
 /// The place of the lowest estimate, counted from the largest sum, and the estimate.
-pub(super) fn lowest_point(judged: &[HeldOut]) -> Option<(usize, f64)> {
+fn lowest_point(judged: &[HeldOut]) -> Option<(usize, f64)> {
     let (_, estimates) = estimates(judged);
     let place = (0..estimates.len()).min_by(|&a, &b| estimates[a].total_cmp(&estimates[b]))?;
     Some((estimates.len() - 1 - place, estimates[place]))

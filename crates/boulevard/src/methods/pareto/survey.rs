@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::exact::costs::{CostTask, costs};
 use super::exact::signed::SignedKernel;
 use super::exact::slots::{MANY, Slot};
-use super::family::{HeldOut, OfClass, WidthFront, curve, estimates, indistinct, joint, lowest_point, width};
+use super::family::{HeldOut, OfClass, WidthFront, curve, estimates, indistinct, joint, width};
 use super::fronts::signs;
 use super::judge::{self, Judged};
 use super::parameters::{Mode, ParetoSvc};
@@ -170,10 +170,11 @@ impl ParetoSvc {
         let mut finalists: Vec<usize> = (0..kernels.len()).collect();
         let weights = data.weights_or_ones();
         let cut = |found: &[Surveyed]| found.iter().any(|own| own.stop.is_cut_short());
-        let (mut judged, mut lowest_places) = (0, Vec::new());
+        let mut judged = 0;
         let definite = is_definite(&kernels[0]);
         let own = if definite { None } else { self.own_width(data, kernels)? };
-        let of_indefinite = rounds_of_indefinite(self.holdout_repeats, splits.len());
+        // One order of the rows for all widths, the others for the best and the kernel's own.
+        let of_indefinite = [(self.holdout_repeats, 1), (usize::MAX >> 1, 1)];
         let rounds = match definite {
             false => &of_indefinite[..],
             true if by_cost && data.len() >= SEVERAL => ROUNDS_OF_SEVERAL,
@@ -201,12 +202,6 @@ impl ParetoSvc {
             let stays = own.filter(|own| finalists.iter().skip(keep).any(|i| i == own));
             finalists.truncate(keep);
             finalists.extend(stays);
-            if !definite && let [last] = finalists[..] {
-                lowest_places.push(lowest_point(&found[last].held).map(|(place, _)| (last, place)));
-                if settled(&lowest_places) {
-                    break;
-                }
-            }
         }
         let family = family(kernels, &found)?;
         let chosen = finalists.iter().copied().min_by(|&a, &b| family[a].lowest().total_cmp(&family[b].lowest()).then(a.cmp(&b)));
@@ -347,23 +342,6 @@ impl ParetoSvc {
     }
 }
 
-/// Rounds of kernels that are not positive semi-definite: two hold-outs for all widths, the rest of the first order of the rows for three
-/// of them, then order by order the best and the kernel's own. As soon as the own one is the best it is alone: it would stay anyway.
-fn rounds_of_indefinite(repeats: usize, splits: usize) -> Vec<(usize, usize)> {
-    let first = repeats.min(2);
-    let mut rounds = vec![(first, 3), (repeats - first, 1)];
-    rounds.retain(|&(count, _)| count > 0);
-    rounds.extend((1..splits.div_ceil(repeats.max(1))).map(|_| (repeats, 1)));
-    rounds
-}
-
-/// Whether one width has had its lowest estimate at the same C for so many orders of hold-outs that another will not move it.
-fn settled(places: &[Option<(usize, usize)>]) -> bool {
-    /// Orders that agree.
-    const AGREE: usize = 3;
-    places.len() >= AGREE && places[places.len() - AGREE..].windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1])
-}
-
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
@@ -381,21 +359,4 @@ fn spread(table: &TableKernel<'_>, context: &Context<'_>) -> Result<f64> {
     let sums = weighted_sum_watched(table.double()?, &order, &vec![1.0; n], 0..n, context)?;
     let half = mean(&table.diagonal()?) - sums.iter().sum::<f64>() / (n * n).max(1) as f64;
     Ok(if half.abs() > 0.0 && half.is_finite() { 4f64.powf(half.abs().log(4.0).round()) } else { 1.0 })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn widths_of_indefinite_kernels_are_left_out_after_two_hold_outs_and_orders_end_where_they_agree() {
-        assert_eq!(rounds_of_indefinite(5, 15), [(2, 3), (3, 1), (5, 1), (5, 1)]);
-        assert_eq!(rounds_of_indefinite(2, 2), [(2, 3)]);
-        assert_eq!(rounds_of_indefinite(1, 1), [(1, 3)]);
-        let at = |width: usize, place: usize| Some((width, place));
-        assert!(!settled(&[at(0, 4), at(0, 4)]));
-        assert!(settled(&[at(0, 5), at(0, 4), at(0, 4), at(0, 4)]));
-        assert!(!settled(&[at(1, 4), at(0, 4), at(0, 4)]), "another width");
-        assert!(!settled(&[None, None, None]), "nothing was judged");
-    }
 }
