@@ -137,7 +137,7 @@ impl Solver<'_> {
         iterations: &mut u64,
     ) -> Result<PassOutcome> {
         let limits = Limits { leave_crowded, ..self.limits(problem, options, target) };
-        let budget = self.budget(size_of::<f32>());
+        let budget = self.budget(problem, size_of::<f32>());
         let (rows, threads) = (self.source.single()?, self.crew.threads());
         let engine =
             self.single.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));
@@ -156,7 +156,7 @@ impl Solver<'_> {
         let limits = self.limits(problem, options, options.tolerance);
         // Rows in single precision are not needed any more.
         self.single = None;
-        let budget = self.budget(size_of::<f64>());
+        let budget = self.budget(problem, size_of::<f64>());
         let (rows, threads) = (self.source.double()?, self.crew.threads());
         let engine =
             self.double.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));

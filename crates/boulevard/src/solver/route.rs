@@ -136,7 +136,7 @@ pub(super) fn choose(
         1 => return Ok(Route::Small),
         _ => return Ok(Route::Crowded),
     }
-    let gentle = largest_bound(problem) * diagonal <= GENTLE;
+    let gentle = is_gentle(problem, diagonal);
     let enough = if gentle && n >= LONG { MANY_OF_LONG } else { MANY };
     let many = ((source.dimensions() as f64 - FEW) / (enough - FEW)).clamp(0.0, 1.0);
     // Rows that serve many problems are worth their memory with any number of features.
@@ -152,8 +152,9 @@ pub(super) fn choose(
     })
 }
 
-fn largest_bound(problem: &DualProblem<'_>) -> f64 {
-    problem.lower.iter().chain(problem.upper).fold(0.0, |most: f64, v| most.max(v.abs()))
+/// Whether bounds are small: most samples are settled by one step.
+pub(super) fn is_gentle(problem: &DualProblem<'_>, diagonal: f64) -> bool {
+    problem.lower.iter().chain(problem.upper).fold(0.0, |most: f64, v| most.max(v.abs())) * diagonal <= GENTLE
 }
 
 /// Whether kernel values between some samples, evenly drawn, are next to nothing. Matrices and functions that were given are not asked.
