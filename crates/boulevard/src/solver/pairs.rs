@@ -123,26 +123,34 @@ impl Solver<'_> {
             // Leaving samples out pays when there are many more steps than samples.
             shrink_after: options.shrinking.then(|| 3 * problem.len() as u64),
             leave_crowded: false,
+            pause_at: None,
         }
     }
 
+    /// Sets single precision to the point `b` with this gradient.
+    pub(super) fn load_single(&mut self, problem: &DualProblem<'_>, b: &[f64], gradient: &[f64]) -> Result<()> {
+        let budget = self.budget(problem, size_of::<f32>());
+        let (rows, threads) = (self.source.single()?, self.crew.threads());
+        let engine =
+            self.single.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));
+        engine.load(problem, b, gradient, &self.diagonal, &self.context);
+        Ok(())
+    }
+
+    /// Steps from where single precision was loaded or paused.
     pub(super) fn run_single(
         &mut self,
         problem: &DualProblem<'_>,
         options: &Options,
         target: f64,
         leave_crowded: bool,
+        pause_at: Option<u64>,
         b: &mut [f64],
-        gradient: &[f64],
         iterations: &mut u64,
-    ) -> Result<PassOutcome> {
-        let limits = Limits { leave_crowded, ..self.limits(problem, options, target) };
-        let budget = self.budget(problem, size_of::<f32>());
-        let (rows, threads) = (self.source.single()?, self.crew.threads());
-        let engine =
-            self.single.get_or_insert_with(|| Engine::new(rows, &self.diagonal, self.source.dimensions(), budget, threads, &self.context));
-        engine.load(problem, b, gradient, &self.diagonal, &self.context);
-        Ok(engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context))
+    ) -> PassOutcome {
+        let limits = Limits { leave_crowded, pause_at, ..self.limits(problem, options, target) };
+        let engine = self.single.as_mut().expect("it was loaded");
+        engine.run(problem, b, &limits, iterations, &mut self.crew, &self.context)
     }
 
     fn run_double(

@@ -57,6 +57,8 @@ pub struct Solver<'a> {
     pub(super) crew: Crew,
     cache: usize,
     pub(super) shared: bool,
+    /// Points that Newton steps found, over all problems.
+    pub(super) newton_moves: u64,
     /// Bytes for a set's kernel matrix.
     pub(super) set_bytes: usize,
     /// The card that blocks run on, if one does.
@@ -127,7 +129,20 @@ impl<'a> Solver<'a> {
         };
         let (diagonal, crew) = (source.diagonal()?, Crew::new(threads));
         let copy = CardCopy::default();
-        Ok(Self { source, context: *context, diagonal, crew, cache, shared: false, set_bytes, card, copy, single: None, double: None })
+        Ok(Self {
+            source,
+            context: *context,
+            diagonal,
+            crew,
+            cache,
+            shared: false,
+            newton_moves: 0,
+            set_bytes,
+            card,
+            copy,
+            single: None,
+            double: None,
+        })
     }
 
     /// Many problems will be solved on the same samples: kernel rows that fit the cache are worth keeping.

@@ -251,9 +251,9 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(run(1), run(4));
 }
 
-/// Wide bounds and rows that are alike: where Newton steps take over from pair steps.
+/// Wide bounds and rows that are alike: where Newton steps take over from pair steps (that they do is tested in the solver).
 #[test]
-fn newton_steps_change_no_score_and_no_thread_changes_them() {
+fn wide_bounds_give_the_scores_of_plain_fits_on_any_threads() {
     let data = classes(2, 900);
     let learner = Svc { kernel: Kernel::rbf(0.01), ..Svc::default() };
     let search = GridSearch { c: vec![100.0, 1000.0], folds: 3, refit: false, ..GridSearch::default() };

@@ -34,7 +34,7 @@ pub(super) fn solve<T: Real>(gram: &dyn KernelRows<T>, diagonal: &[f64], set: &S
     let mut engine = Engine::new(gram, diagonal, 0, Budget { first: 0, most: 0 }, 1, &context);
     let mut b = set.start.to_vec();
     engine.load(&problem, &b, set.gradient, diagonal, &context);
-    let limits = Limits { tolerance: set.stop, max_iterations: set.max_steps, shrink_after: None, leave_crowded: false };
+    let limits = Limits { tolerance: set.stop, max_iterations: set.max_steps, pause_at: None, shrink_after: None, leave_crowded: false };
     let mut steps = 0;
     match engine.run(&problem, &mut b, &limits, &mut steps, &mut Crew::new(1), &context) {
         // Out of steps: what was gained counts, and the loop sees for itself.

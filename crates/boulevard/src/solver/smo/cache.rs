@@ -40,6 +40,15 @@ impl Cache {
         self.slots
     }
 
+    /// Lets it hold this many rows at once; `false` if it may not.
+    pub(super) fn make_room(&mut self, rows: usize) -> bool {
+        let allowed = rows <= self.most;
+        if allowed {
+            self.slots = self.slots.max(rows);
+        }
+        allowed
+    }
+
     /// Slots in use.
     pub(super) fn filled(&self) -> usize {
         self.row_of_slot.len()

@@ -81,6 +81,8 @@ pub(super) enum PassOutcome {
     Stuck,
     /// The cache is too small for this problem, and there is another way.
     Crowded,
+    /// It came to [`Limits::pause_at`]; another run goes on from there.
+    Paused,
     /// Something else ended it.
     Stopped(StopReason),
 }
@@ -89,6 +91,8 @@ pub(super) enum PassOutcome {
 pub(super) struct Limits {
     pub tolerance: f64,
     pub max_iterations: u64,
+    /// Iterations at which the caller wants to look at the point; none never.
+    pub pause_at: Option<u64>,
     /// Iterations before samples are left out; none never.
     pub shrink_after: Option<u64>,
     /// Whether to give up when kernel rows are computed again and again.
@@ -107,12 +111,31 @@ pub(super) struct Engine<'a, T: Real> {
     cache: Cache,
     clock: u64,
     direction: Option<Direction>,
-    /// Steps along a direction with a curvature above rounding, since the violation last fell below all before.
-    curved: u64,
+    watch: Option<Watch>,
     lanes: usize,
     floor: f64,
     dimensions: usize,
     budget: Budget,
+}
+
+/// What tells steps that come closer from steps that are lost in rounding; it outlives pauses.
+#[derive(Clone, Copy)]
+struct Watch {
+    /// Where the steps from the loaded state began.
+    first_iteration: u64,
+    /// The smallest violation so far, and the step that had it.
+    progress_at: (f64, u64),
+    /// The same where only a violation clearly below the last one counts.
+    closer_at: (f64, u64),
+    /// Steps along a direction with a curvature above rounding, since the violation last fell below all before.
+    curved: u64,
+}
+
+impl Watch {
+    fn from(iteration: u64) -> Self {
+        let nothing = (f64::INFINITY, iteration);
+        Self { first_iteration: iteration, progress_at: nothing, closer_at: nothing, curved: 0 }
+    }
 }
 
 /// Bytes for kernel rows.
@@ -159,7 +182,7 @@ impl<'a, T: Real> Engine<'a, T> {
             cache: Cache::new(n, first_slots, slots),
             clock: 0,
             direction: None,
-            curved: 0,
+            watch: None,
             lanes,
             floor: (T::ROUNDING * 8.0 * largest).max(1e-12),
             dimensions,
@@ -179,7 +202,7 @@ impl<'a, T: Real> Engine<'a, T> {
             *self = Self::new(kernel, diagonal, self.dimensions, self.budget, threads, context);
             self.clock = clock;
         }
-        self.direction = None;
+        (self.direction, self.watch) = (None, None);
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
             for (place, sample) in segment.columns.clone().enumerate() {
@@ -200,12 +223,12 @@ impl<'a, T: Real> Engine<'a, T> {
         self.restricted.is_none()
     }
 
-    /// Whether all of these rows can be in memory at once, for all columns.
-    pub(super) fn can_hold(&self, rows: usize) -> bool {
-        self.restricted.is_none() && rows <= self.cache.slots()
+    /// Whether so many rows can be in memory at once, for all columns; makes room for them if so.
+    pub(super) fn can_hold(&mut self, rows: usize) -> bool {
+        self.restricted.is_none() && self.cache.make_room(rows)
     }
 
-    /// Computes those of these rows that are missing, as far as [`Engine::can_hold`] says.
+    /// Computes those of these rows that are missing, for which there must be room ([`Engine::can_hold`]).
     pub(super) fn fetch(&mut self, samples: &[usize], crew: &mut Crew, context: &Context<'_>) -> Result<()> {
         self.clock += 1;
         let missing: Vec<usize> =
@@ -272,15 +295,12 @@ impl<'a, T: Real> Engine<'a, T> {
         let isa = context.isa;
         let mut asked = Instant::now();
         let shrink_every = (self.samples.len() as u64).clamp(1, 1000) * 4;
-        let first_iteration = *iterations;
+        let mut watch = self.watch.take().unwrap_or_else(|| Watch::from(*iterations));
         // A step that computes rows of many values is long enough to look at the clock after every one.
         let work = self.samples.len().saturating_mul(self.kernel.work()).saturating_mul(LONG_BLOCK_ROWS);
         let clock_every = if work > PIECE / CLOCK_EVERY as usize { 1 } else { CLOCK_EVERY };
-        let mut progress_at = (f64::INFINITY, first_iteration);
         // Without bounds worth the name the problem may have no end at all.
         let endless = problem.lower.iter().zip(problem.upper).any(|(low, high)| high - low > ENDLESS);
-        let mut closer_at = progress_at;
-        self.curved = 0;
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
             let Some(choice) = self.choose(groups) else { return PassOutcome::Reached };
@@ -291,28 +311,32 @@ impl<'a, T: Real> Engine<'a, T> {
             if !T::from_f64(choice.violation * choice.violation).to_f64().is_finite() {
                 return PassOutcome::Stuck;
             }
-            if choice.violation < progress_at.0 {
-                progress_at = (choice.violation, *iterations);
-                self.curved = 0;
-            } else if *iterations - progress_at.1 > PATIENCE + PATIENCE_PER_SAMPLE * b.len() as u64 {
+            if choice.violation < watch.progress_at.0 {
+                watch.progress_at = (choice.violation, *iterations);
+                watch.curved = 0;
+            } else if *iterations - watch.progress_at.1 > PATIENCE + PATIENCE_PER_SAMPLE * b.len() as u64 {
                 // Nor is there anything to gain where all steps went along directions whose curvature is lost in rounding.
-                if self.curved == 0 || choice.violation <= ROUNDINGS * T::ROUNDING * self.size(problem, b) {
+                if watch.curved == 0 || choice.violation <= ROUNDINGS * T::ROUNDING * self.size(problem, b) {
                     return PassOutcome::Stuck;
                 }
-                (progress_at.1, self.curved) = (*iterations, 0);
+                (watch.progress_at.1, watch.curved) = (*iterations, 0);
             }
-            if endless && choice.violation < CLOSER * closer_at.0 {
-                closer_at = (choice.violation, *iterations);
-            } else if endless && *iterations - closer_at.1 > ENDLESS_PATIENCE + ENDLESS_PER_SAMPLE * b.len() as u64 {
+            if endless && choice.violation < CLOSER * watch.closer_at.0 {
+                watch.closer_at = (choice.violation, *iterations);
+            } else if endless && *iterations - watch.closer_at.1 > ENDLESS_PATIENCE + ENDLESS_PER_SAMPLE * b.len() as u64 {
                 if self.grows_for_ever(b) {
                     return PassOutcome::Stuck;
                 }
-                closer_at.1 = *iterations;
+                watch.closer_at.1 = *iterations;
             }
             if *iterations >= limits.max_iterations {
                 return PassOutcome::Stopped(StopReason::MaxIterations);
             }
-            let done = *iterations - first_iteration;
+            if limits.pause_at.is_some_and(|at| *iterations >= at) {
+                self.watch = Some(watch);
+                return PassOutcome::Paused;
+            }
+            let done = *iterations - watch.first_iteration;
             if limits.leave_crowded && self.cache.is_crowded() {
                 return PassOutcome::Crowded;
             }
@@ -339,7 +363,7 @@ impl<'a, T: Real> Engine<'a, T> {
             }
             *iterations += 1;
             self.clock += 1;
-            match self.step(problem, b, &choice, groups, crew, context) {
+            match self.step(problem, b, &choice, groups, &mut watch.curved, crew, context) {
                 Ok(true) => {}
                 Ok(false) => return PassOutcome::Stuck,
                 Err(Error::Stopped { reason }) => {
@@ -434,6 +458,7 @@ impl<'a, T: Real> Engine<'a, T> {
         b: &mut [f64],
         choice: &PairChoice<T>,
         groups: usize,
+        curved: &mut u64,
         crew: &mut Crew,
         context: &Context<'_>,
     ) -> Result<bool> {
@@ -489,7 +514,7 @@ impl<'a, T: Real> Engine<'a, T> {
         };
         let (_, slope_j) = slopes(problem, b[sample_j], g_j);
         let curvature = (diagonal_i.to_f64() + k_jj - 2.0 * k_ij).max(self.floor);
-        self.curved += u64::from(curvature > self.floor);
+        *curved += u64::from(curvature > self.floor);
         let fall = slope_j - choice.slope.to_f64();
         let pair = Pair { up: sample_i, down: sample_j, fall, curvature };
         let followed = self.direction.take().and_then(|last| last.follow(problem, b, &pair, trail_i - trail_j));
