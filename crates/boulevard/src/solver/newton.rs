@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::data::Matrix;
     use crate::kernel::Kernel;
-    use crate::observe::{Context, StopFlag};
+    use crate::observe::Context;
     use crate::parallel::Crew;
     use crate::random::Random;
     use crate::solver::{DualSolution, TableKernel};
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_stopped_try_leaves_the_point_and_says_why() {
-        let (clouds, flag) = (Clouds::new(1500, 300.0), StopFlag::default());
-        let context = Context { stop: Some(&flag), ..Context::single() };
+        let clouds = Clouds::new(1500, 300.0);
+        let context = Context::single();
         let source = TableKernel::new(&Kernel::rbf(0.02), &clouds.x, &context);
         let mut solver = Solver::new(&source, None, &context).unwrap().shared();
         let problem = clouds.problem();
@@ -235,10 +235,10 @@ mod tests {
         (b[0], b[1]) = (0.5, -0.5);
         solver.exact_gradient(&problem, &b, &mut gradient).unwrap();
         solver.load_single(&problem, &b, &gradient).unwrap();
-        flag.stop();
+        solver.context.deadline = Some(std::time::Instant::now());
         let before = (b.clone(), gradient.clone());
         let ended = solver.newton(&problem, 1e-3, &mut b, &mut gradient, 0).unwrap();
-        assert!(matches!(ended, Try::Stopped(StopReason::Cancelled)));
+        assert!(matches!(ended, Try::Stopped(StopReason::TimeLimit)));
         assert_eq!((b, gradient), before);
     }
 }
