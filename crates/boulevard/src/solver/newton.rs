@@ -169,7 +169,7 @@ mod tests {
     impl Clouds {
         fn new(n: usize, c: f64) -> Self {
             let mut random = Random::new(3, 0);
-            let sign = |i: usize| if i % 5 == 4 { 0.0 } else { f64::from(i % 2 == 0) * 2.0 - 1.0 };
+            let sign = |i: usize| if i % 5 == 4 { 0.0 } else { f64::from(i.is_multiple_of(2)) * 2.0 - 1.0 };
             let values: Vec<f64> = (0..n * 6).map(|k| random.normal() + 0.4 * sign(k / 6)).collect();
             let cost = |i: usize| c * (1.0 + (i % 3) as f64) * sign(i);
             Self {
