@@ -399,6 +399,8 @@ fn scale_rule(x: &Matrix<'_>, weights: Option<&[f64]>) -> Result<f64> {
     }
     variance /= count;
     if !variance.is_finite() {
+        // A value that is no number has the same effect, and is said where it is.
+        x.check_finite("X")?;
         return Err(Error::overflow("the values of X are so large that their variance overflows: scale them first"));
     }
     Ok(if variance > 0.0 { 1.0 / (x.columns() as f64 * variance) } else { 1.0 })

@@ -27,6 +27,7 @@ from ..svm._kernel_machine import HUGE
 from ..svm.classification import KernelClassifier
 from ._multi_sample_sequential import SequentialDecision, SequentialMixin
 from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
+from ._multi_sample_sets import plain as written
 
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 
@@ -381,7 +382,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         codes = np.searchsorted(self.classes_, labels)
         known = self.classes_.take(np.minimum(codes, len(self.classes_) - 1)) == labels
         if not known.all():
-            raise DataError(f"label {labels[~known][0]!r} was not seen in training")
+            raise DataError(f"label {written(labels[~known][0])!r} was not seen in training")
         sizes = [int(size) for size in sizes]
         data, threads = Data(table, codes.astype(np.int64), self._native.classes), count_threads(self.n_jobs)
         curve = _core.error_by_size(self._native, data, sizes, int(n_repeats), seed_of(random_state), threads)

@@ -111,7 +111,7 @@ class InductionDisplay:
         ax.set_xlabel("induced features")
         ax.set_ylabel("error in %")
         ax.set_ylim(bottom=0)
-        ax.legend()
+        ax.legend(title="error")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
