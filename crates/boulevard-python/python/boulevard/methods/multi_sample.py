@@ -116,6 +116,9 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         Number of tuples the direct machine of each size learnt from.
     method_ : {"direct", "consensus", "vote"}
         How sets are judged: as asked for, or as chosen.
+    gamma_ : float or None
+        The kernel's width behind decisions about sets of K: that of the direct machine, where it judges (a K-th of the rule's), else that
+        of single samples. None for kernels without one.
     chosen_ : dict or None
         What held-out sets chose: ``method``, the trial behind the machine of single samples (``single``) and the best direct one
         (``direct``), all ``trials`` with ``method``, ``c``, ``gamma`` and ``error``, and ``why`` in words. None where the method was given,
@@ -234,6 +237,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self.n_extended_ = dict(zip(parts["sizes"], parts["extended"], strict=True))
         self.n_iter_ = parts["iterations"]
         self.method_ = parts["method"]
+        self.gamma_ = parts["deciding_gamma"]
         self.chosen_ = None if parts["chosen"] is None else json.loads(parts["chosen"])
 
     # ------------------------------------------------------------ judging
