@@ -438,6 +438,14 @@ mod tests {
     }
 
     #[test]
+    fn the_scale_rule_tells_holes_from_large_values() {
+        let hole = scale_rule(&Matrix::from_rows(&[[1.0, 2.0], [3.0, f64::NAN]]).unwrap(), None).unwrap_err();
+        assert!(matches!(hole, Error::NotFinite { .. }) && hole.to_string().contains("NaN"), "{hole}");
+        let large = scale_rule(&Matrix::from_rows(&[[1e300, 2.0], [-1e300, 0.0]]).unwrap(), None).unwrap_err();
+        assert!(matches!(large, Error::Overflow(_)), "{large}");
+    }
+
+    #[test]
     fn parameters_out_of_range_are_refused() {
         assert_eq!(
             Kernel::rbf(-1.0).validate().unwrap_err().to_string(),
