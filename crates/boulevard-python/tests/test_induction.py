@@ -214,7 +214,7 @@ def test_numbers_of_rules_are_counts():
         with pytest.raises(ValueError, match=f"max_rules must be a whole number, 0 or more, got {wrong}"):
             clf.export_text(max_rules=wrong)
     assert "... and 2 more rules" in clf.export_text(max_rules=np.int64(0))
-    with pytest.raises(ValueError, match="max_rules.*got True"):
+    with pytest.raises(ValueError, match="max_rules.*Got True"):
         FeatureInductionClassifier(max_rules=True).fit(X, y)
 
 

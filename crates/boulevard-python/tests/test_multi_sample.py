@@ -378,7 +378,7 @@ def test_decide_takes_the_rows_of_a_sparse_table():
     X, y = make_two_gaussians(120, distance=1.5, random_state=0)
     clf = MultiSampleClassifier(method="consensus").fit(X, y)
     dense = clf.decide(X[y == 1])
-    for make in (scipy.sparse.csr_array, scipy.sparse.csc_matrix):
+    for make in (sp.csr_array, sp.csc_matrix):
         np.testing.assert_allclose(clf.decide(make(X[y == 1])).posteriors, dense.posteriors)
 
 

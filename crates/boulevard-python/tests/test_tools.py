@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
