@@ -99,7 +99,12 @@ def test_thresholds_follow_the_measure(two):
         recall[name], alarms[name] = said[truth].mean(), said[~truth].mean()
     assert alarms["cheap"] <= alarms["f1"] < alarms["balanced"] and recall["cheap"] <= recall["f1"] < recall["balanced"]
     assert recall["dear"] > 0.8 and recall["most"] > 0.75
-    for wrong in ({"measure": "accuracy"}, {"miss_cost": -1.0}, {"least_recall": 0.0}, {"measure": "cost", "miss_cost": 0.0, "alarm_cost": 0.0}):
+    for wrong in (
+        {"measure": "accuracy"},
+        {"miss_cost": -1.0},
+        {"least_recall": 0.0},
+        {"measure": "cost", "miss_cost": 0.0, "alarm_cost": 0.0},
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong)) if len(wrong) == 1 else "miss_cost"):
             short(**wrong).fit(X, y)
 

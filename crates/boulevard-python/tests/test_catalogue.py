@@ -75,7 +75,9 @@ def test_every_kind_has_a_class_and_every_class_a_kind():
     assert set(methods.values()) == set(_files._CLASSES)
     for name, cls in CLASSES.items():
         assert cls in _files._CLASSES[methods[name]] and cls._kind == methods[name]
-    public = {getattr(boulevard, name) for name in boulevard.__all__ if isinstance(getattr(boulevard, name), type)} - {boulevard.FrozenModel}
+    public = {getattr(boulevard, name) for name in boulevard.__all__ if isinstance(getattr(boulevard, name), type)} - {
+        boulevard.FrozenModel
+    }
     assert {cls for classes in _files._CLASSES.values() for cls in classes} == public
 
 

@@ -33,7 +33,11 @@ def test_parameters_start_with_those_of_scikit_learn_and_the_same_defaults(cls):
     if theirs.pop("probability", "deprecated") is False:
         assert ours["probability"] == "deprecated"
     assert {name: ours[name] for name in theirs} == theirs
-    extra = {"probability"} | {"n_jobs", "verbose", "max_time", "memory_limit", "device", "random_state"} | ({"calibrate", "calibration"} if cls in CLASSIFIERS else set())
+    extra = (
+        {"probability"}
+        | {"n_jobs", "verbose", "max_time", "memory_limit", "device", "random_state"}
+        | ({"calibrate", "calibration"} if cls in CLASSIFIERS else set())
+    )
     assert set(ours) - set(theirs) <= extra
 
 

@@ -40,7 +40,11 @@ def table():
 
 def shards_left(client):
     """Keys of shards that the scheduler still knows."""
-    return [key for key in client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks]) if "boulevard-shard" in key]
+    return [
+        key
+        for key in client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
+        if "boulevard-shard" in key
+    ]
 
 
 def nothing_left(client):

@@ -15,7 +15,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = ROOT / "docs" / "guide"
 # The page about clusters is run by test_dask.py and test_ray.py, which have clusters.
-PAGES = sorted([*(page for page in GUIDE.glob("*.md") if page.stem != "cluster"), ROOT / "docs" / "index.md", ROOT / "crates" / "boulevard-python" / "README.md"])
+PAGES = sorted(
+    [
+        *(page for page in GUIDE.glob("*.md") if page.stem != "cluster"),
+        ROOT / "docs" / "index.md",
+        ROOT / "crates" / "boulevard-python" / "README.md",
+    ]
+)
 pytestmark = pytest.mark.skipif(not GUIDE.is_dir(), reason="the documents are not beside the tests")
 
 
@@ -53,7 +59,11 @@ def test_python_blocks_of_concepts_run(name, tmp_path, monkeypatch):
 
 def test_every_page_with_python_is_run():
     run = {page.stem for page in PAGES} | {"cluster", "boosted", "multi_sample", "multitask_selection", "pareto", "gpu", "tune"}
-    shown = {page.stem for page in (ROOT / "docs").rglob("*.md") if "gallery" not in page.parts and "generated" not in page.parts and blocks(page, "python")}
+    shown = {
+        page.stem
+        for page in (ROOT / "docs").rglob("*.md")
+        if "gallery" not in page.parts and "generated" not in page.parts and blocks(page, "python")
+    }
     assert shown <= run, shown - run
 
 
@@ -87,8 +97,12 @@ def write_tables(folder):
     for file in ("data.csv", "table.csv", "ionosphere.csv", "sonar.csv"):
         (folder / file).write_text(f"{head},kind\n" + "".join(hard))
     (folder / "prices.csv").write_text("length,width,price\n" + "".join(f"{a},{b},{c}\n" for a, b, c, _ in X))
-    (folder / "rows.csv").write_text(f"{head},beach,sunset,urban\n" + "".join(f"{r},{k % 2},{k // 2},{int(k == 0)}\n" for r, k in zip(rows, y, strict=True)))
-    (folder / "echoes.csv").write_text(f"{head},track,kind\n" + "".join(f"{r},t{i // 5},{names[k]}\n" for i, (r, k) in enumerate(zip(rows, y, strict=True))))
+    (folder / "rows.csv").write_text(
+        f"{head},beach,sunset,urban\n" + "".join(f"{r},{k % 2},{k // 2},{int(k == 0)}\n" for r, k in zip(rows, y, strict=True))
+    )
+    (folder / "echoes.csv").write_text(
+        f"{head},track,kind\n" + "".join(f"{r},t{i // 5},{names[k]}\n" for i, (r, k) in enumerate(zip(rows, y, strict=True)))
+    )
 
 
 #: Pages whose shell blocks are run.

@@ -184,7 +184,9 @@ def behind_a_scaler(estimator, table, y, scaling, **more):
 
 
 @pytest.mark.parametrize("scaling", ["standard", "min_max"])
-@pytest.mark.parametrize("inner", [SVC(), LinearSVC(), FeatureInductionClassifier(n_induced=4, max_depth=2)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "inner", [SVC(), LinearSVC(), FeatureInductionClassifier(n_induced=4, max_depth=2)], ids=lambda m: type(m).__name__
+)
 def test_scalers_go_along(scaling, inner, monkeypatch):
     pytest.importorskip("onnx")
     raw = np.column_stack([IRIS * [1.0, 100.0, 0.01, 5.0], np.full(len(IRIS), 7.0)])
@@ -213,7 +215,9 @@ def test_scalers_go_along(scaling, inner, monkeypatch):
     assert [room["predict"](row.tolist())[0] for row in holes] == expected
     base = sqlite3.connect(":memory:")
     base.execute("CREATE TABLE data (x1 REAL, x2 REAL, x3 REAL, x4 REAL, x5 REAL)")
-    base.executemany("INSERT INTO data VALUES (?, ?, ?, ?, ?)", [[None if value != value else value for value in row] for row in holes.tolist()])
+    base.executemany(
+        "INSERT INTO data VALUES (?, ?, ?, ?, ?)", [[None if value != value else value for value in row] for row in holes.tolist()]
+    )
     assert [row[-1] for row in base.execute(to_sql(inner))] == expected
     assert json.loads(to_json(inner))["missing"]["x2"] == medians[1]
 

@@ -24,7 +24,16 @@ from boulevard import (
     ParetoSVC,
 )
 
-CLASSIFIERS = [SVC, NuSVC, LinearSVC, BoostedSVC, FeatureInductionClassifier, MultiSampleClassifier, MultiTaskSelectionClassifier, ParetoSVC]
+CLASSIFIERS = [
+    SVC,
+    NuSVC,
+    LinearSVC,
+    BoostedSVC,
+    FeatureInductionClassifier,
+    MultiSampleClassifier,
+    MultiTaskSelectionClassifier,
+    ParetoSVC,
+]
 REGRESSORS = [SVR, NuSVR, LinearSVR, MultiTaskSelectionRegressor]
 
 

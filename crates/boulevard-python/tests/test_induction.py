@@ -98,7 +98,12 @@ def test_files_pickles_clones_and_sparse_tables(board, tmp_path, parameters):
     X, y = board
     clf = small(**parameters).fit(X, y)
     clf.save(tmp_path / "model")
-    for other in (boulevard.load(tmp_path / "model"), pickle.loads(pickle.dumps(clf)), clone(clf).fit(X, y), small(**parameters, n_jobs=1).fit(X, y)):
+    for other in (
+        boulevard.load(tmp_path / "model"),
+        pickle.loads(pickle.dumps(clf)),
+        clone(clf).fit(X, y),
+        small(**parameters, n_jobs=1).fit(X, y),
+    ):
         np.testing.assert_array_equal(other.decision_function(X), clf.decision_function(X))
         assert other.rules_ == clf.rules_
     np.testing.assert_array_equal(clone(clf).fit(sp.csr_matrix(X), y).decision_function(sp.csr_matrix(X)), clf.decision_function(X))

@@ -30,7 +30,9 @@ def test_single_precision_is_kept_and_judged_alike(two):
     single = X.astype(np.float32)
     model = SVC().fit(single, y)
     assert model.support_vectors_.dtype == np.float32 and model.decision_function(single).dtype == np.float64
-    np.testing.assert_allclose(model.decision_function(single), SVC().fit(single.astype(float), y).decision_function(single), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        model.decision_function(single), SVC().fit(single.astype(float), y).decision_function(single), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_read_only_mapped_and_strided_arrays(two, tmp_path):
@@ -185,7 +187,9 @@ def test_misaligned_arrays(two, numbers, kind):
     np.testing.assert_array_equal(SVC().fit(table, y).intercept_, SVC().fit(sp.csr_matrix(X), y).intercept_)
     X, y = numbers
     np.testing.assert_array_equal(SVR().fit(shifted(X), shifted(y)).dual_coef_, SVR().fit(X, y).dual_coef_)
-    np.testing.assert_array_equal(SVR(kernel=lambda A, B: shifted(A @ B.T)).fit(X, y).intercept_, SVR(kernel=lambda A, B: A @ B.T).fit(X, y).intercept_)
+    np.testing.assert_array_equal(
+        SVR(kernel=lambda A, B: shifted(A @ B.T)).fit(X, y).intercept_, SVR(kernel=lambda A, B: A @ B.T).fit(X, y).intercept_
+    )
     tasks = boulevard.MultiTaskSelectionRegressor().fit([shifted(X), shifted(X)], [shifted(y), y])
     np.testing.assert_array_equal(tasks.switches_, boulevard.MultiTaskSelectionRegressor().fit([X, X], [y, y]).switches_)
     sets = np.stack([X[:3], X[3:6]])

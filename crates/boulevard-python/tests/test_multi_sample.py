@@ -175,7 +175,9 @@ def test_a_stream_is_read_only_until_it_is_sure(gaussians):
         np.testing.assert_allclose(decision.posteriors.sum(axis=1), 1)
         assert decision.expected_samples.shape == (2,) and (decision.expected_samples >= 1).all()
     consensus = clone_as(clf, "consensus").fit(X, y)
-    np.testing.assert_allclose(consensus.decide(new[:4], confidence=1 - 1e-12).posteriors[-1], consensus.predict_proba(new[None, :4])[0], atol=1e-9)
+    np.testing.assert_allclose(
+        consensus.decide(new[:4], confidence=1 - 1e-12).posteriors[-1], consensus.predict_proba(new[None, :4])[0], atol=1e-9
+    )
     short = clf.decide(new, confidence=1 - 1e-12, max_samples=2)
     assert short.n_samples == 2 and not short.decided
     for bad in ([], [[[1.0, 2.0]]], [[1.0, 2.0, 3.0]], [[np.nan, 0.0]]):
@@ -225,7 +227,9 @@ def test_files_and_pickles_bring_everything_back(gaussians, tmp_path):
 
     X, y, new, _, groups = gaussians
     names = np.array(["ship", "wave"])[(y > 0).astype(int)]
-    clf = MultiSampleClassifier(method="direct", gamma=0.1, other_sizes="family", multiclass="ovr", class_weight={"ship": 2.0}, priors=[0.3, 0.7]).fit(X, names)
+    clf = MultiSampleClassifier(
+        method="direct", gamma=0.1, other_sizes="family", multiclass="ovr", class_weight={"ship": 2.0}, priors=[0.3, 0.7]
+    ).fit(X, names)
     assert set(clf.n_support_sets_) == {2, 3} and clf.n_extended_[3] > 300
     clf.save(tmp_path / "sets.model")
     loaded = boulevard.load(tmp_path / "sets.model")
@@ -237,7 +241,9 @@ def test_files_and_pickles_bring_everything_back(gaussians, tmp_path):
         loaded.predict_proba(new, groups=groups)
     clf.predict_proba(new, groups=groups)
     clf.save(tmp_path / "sets.model")
-    np.testing.assert_array_equal(boulevard.load(tmp_path / "sets.model").predict_proba(new, groups=groups), clf.predict_proba(new, groups=groups))
+    np.testing.assert_array_equal(
+        boulevard.load(tmp_path / "sets.model").predict_proba(new, groups=groups), clf.predict_proba(new, groups=groups)
+    )
 
 
 def test_parameters_change_what_they_should(gaussians):
@@ -352,7 +358,9 @@ def test_the_method_is_chosen_by_held_out_sets_and_said(gaussians):
     kept = MultiSampleClassifier(tune=False).fit(X, y).chosen_
     assert {trial["c"] for trial in kept["trials"]} == {1.0}
     found = tune_sets(X, y, C=[1.0, 10.0], gamma=[0.1], cv=3)
-    assert set(found.cv_results_["param_method"]) == {"consensus", "direct"} and found.best_estimator_.method == found.best_params_["method"]
+    assert (
+        set(found.cv_results_["param_method"]) == {"consensus", "direct"} and found.best_estimator_.method == found.best_params_["method"]
+    )
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

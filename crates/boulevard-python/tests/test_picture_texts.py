@@ -96,7 +96,9 @@ def test_pictures_of_tasks(tasks, features):
     assert any(tick.split()[0] == largest.split()[0] for tick in ticks), "the largest weight has no name"
     check_texts(shown)
     check_texts(TransferDisplay(tasks=long_names(tasks), alone=rng.uniform(size=tasks), together=rng.uniform(size=tasks)).plot())
-    check_texts(SelectionErrorDisplay(ln_rhos=np.log([1, 0.1, 0.01]), shared=np.array([0.3, 0.2, 0.1]), own=np.array([0.3, 0.2, 0.2])).plot())
+    check_texts(
+        SelectionErrorDisplay(ln_rhos=np.log([1, 0.1, 0.01]), shared=np.array([0.3, 0.2, 0.1]), own=np.array([0.3, 0.2, 0.2])).plot()
+    )
 
 
 def test_pictures_of_sets():

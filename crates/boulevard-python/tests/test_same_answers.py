@@ -97,7 +97,9 @@ def test_kernel_matrices_and_functions(two):
     laplace = boulevard.SVC(kernel="laplacian", gamma=0.3, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(
         laplace.decision_function(X),
-        boulevard.SVC(kernel="precomputed", tol=1e-8).fit(laplacian_kernel(X, gamma=0.3), y).decision_function(laplacian_kernel(X, gamma=0.3)),
+        boulevard.SVC(kernel="precomputed", tol=1e-8)
+        .fit(laplacian_kernel(X, gamma=0.3), y)
+        .decision_function(laplacian_kernel(X, gamma=0.3)),
         atol=1e-6,
     )
 

@@ -111,10 +111,20 @@ def test_trivial_solutions_and_memorising_kernels_warn():
 
 @pytest.mark.parametrize(
     ("parameters", "word"),
-    [({"c": 0}, "c"), ({"rho": 0}, "rho"), ({"rho": 1.5}, "rho"), ({"ln_rho": 1.0}, "ln_rho"), ({"select": "rows"}, "select"),
-     ({"select": "kernels", "kernels": [("cubic", {})]}, "unknown"), ({"select": "kernels", "kernels": []}, "at least one"),
-     ({"select": "kernels", "kernels": [("rbf", {"degree": 2})]}, "no parameter"),
-     ({"select": "kernels", "kernels": [("sigmoid", {"gamma": 1.0, "coef0": -3.0})], "normalize_kernels": False}, "positive semi-definite")],
+    [
+        ({"c": 0}, "c"),
+        ({"rho": 0}, "rho"),
+        ({"rho": 1.5}, "rho"),
+        ({"ln_rho": 1.0}, "ln_rho"),
+        ({"select": "rows"}, "select"),
+        ({"select": "kernels", "kernels": [("cubic", {})]}, "unknown"),
+        ({"select": "kernels", "kernels": []}, "at least one"),
+        ({"select": "kernels", "kernels": [("rbf", {"degree": 2})]}, "no parameter"),
+        (
+            {"select": "kernels", "kernels": [("sigmoid", {"gamma": 1.0, "coef0": -3.0})], "normalize_kernels": False},
+            "positive semi-definite",
+        ),
+    ],
 )
 def test_bad_parameters_are_named(parameters, word):
     X, y = make_classification(40, 5, random_state=3)

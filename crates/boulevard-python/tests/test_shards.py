@@ -38,9 +38,7 @@ def cut(X, y, w, shards, delay=0.0):
     n = X.shape[0]
     shares = np.array([0 if shards > 3 and shard == 2 else 1 + 2 * (shard % 3) for shard in range(shards)] * 2, dtype=float)
     ends = np.concatenate([[0], np.round(np.cumsum(shares) / shares.sum() * n)]).astype(int)
-    blocks = [
-        (X[a:b], None if y is None else y[a:b], None if w is None else w[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    blocks = [(X[a:b], None if y is None else y[a:b], None if w is None else w[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
     return ThreadEngine(blocks, [[shard, shards + shard] for shard in range(shards)], delay)
 
 

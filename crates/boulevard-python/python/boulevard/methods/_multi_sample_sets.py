@@ -81,7 +81,7 @@ def read_sets(X: Any, groups: Any) -> Sets:
     return Sets(X, _ends(counts), members, names)
 
 
-def plain(value: Any) -> Any:
+def written(value: Any) -> Any:
     """A label or the name of a group as Python writes it: 1 instead of np.int64(1)."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -98,8 +98,8 @@ def labels_of_sets(y: Any, sets: Sets) -> Labels:
     if len(mixed):
         place = np.searchsorted(sets.offsets, mixed[0], side="right") - 1
         name = place if sets.names is None else sets.names[place]
-        one, other = plain(first[place]), plain(y[sets.members[mixed[0]]])
-        raise DataError(f"the samples of a set share one label: set {plain(name)!r} has {one!r} and {other!r}")
+        one, other = written(first[place]), written(y[sets.members[mixed[0]]])
+        raise DataError(f"the samples of a set share one label: set {written(name)!r} has {one!r} and {other!r}")
     return first
 
 

@@ -27,7 +27,7 @@ from ..svm._kernel_machine import HUGE
 from ..svm.classification import KernelClassifier
 from ._multi_sample_sequential import SequentialDecision, SequentialMixin
 from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
-from ._multi_sample_sets import plain as written
+from ._multi_sample_sets import written
 
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 
