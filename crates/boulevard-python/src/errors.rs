@@ -54,5 +54,10 @@ pub fn convert(py: Python<'_>, error: Error) -> PyErr {
 
 /// What a JSON text of the Python half stands for.
 pub fn read<T: DeserializeOwned>(py: Python<'_>, text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| exception(py, "ParameterError", &format!("parameters: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        // The text is ours: its lines and columns say nothing to anybody.
+        let message = error.to_string();
+        let said = message.rsplit_once(" at line ").map_or(message.as_str(), |(said, _)| said);
+        exception(py, "ParameterError", &format!("parameters: {said}"))
+    })
 }

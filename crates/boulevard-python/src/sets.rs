@@ -21,6 +21,7 @@ use crate::request::{Data, Limits};
 pub fn parts(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
     let (Some(model), py) = (any.get::<MultiSampleModel>(), parts.py()) else { return Ok(false) };
     parts.set_item("gamma", model.single.machine.kernel.gamma().and_then(Gamma::value))?;
+    parts.set_item("deciding_gamma", model.gamma())?;
     parts.set_item("priors", model.priors.clone().into_pyarray(py))?;
     parts.set_item("rates", model.rates.clone().into_pyarray(py))?;
     parts.set_item("method", serde_json::json!(model.method()).as_str().unwrap_or(""))?;

@@ -205,3 +205,29 @@ def test_no_text_leaves_the_pictures():
         # And the whole text of every rule is there.
     shown = [label.get_text().replace("\n", " ") for label in RulesDisplay.from_estimator(clf).ax_.get_yticklabels()]
     assert shown == [rule["text"] for rule in clf.rules_]
+
+
+def test_numbers_of_rules_are_counts():
+    X, y = make_checkerboard(80, cells=2, random_state=0)
+    clf = FeatureInductionClassifier(max_rules=2, max_induced=4).fit(X, y)
+    for wrong in (-1, True, 2.5, None):
+        with pytest.raises(ValueError, match=f"max_rules must be a whole number, 0 or more, got {wrong}"):
+            clf.export_text(max_rules=wrong)
+    assert "... and 2 more rules" in clf.export_text(max_rules=np.int64(0))
+    with pytest.raises(ValueError, match="max_rules.*Got True"):
+        FeatureInductionClassifier(max_rules=True).fit(X, y)
+
+
+def test_text_of_three_classes_says_what_rules_and_columns_add_to_each():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    y = np.where((abs(X[:, 0]) < 0.4) & (abs(X[:, 1]) < 0.6), "mid", np.where(X[:, 0] > 0, "right", "left"))
+    clf = FeatureInductionClassifier(max_rules=4, max_induced=6, random_state=0).fit(X, y)
+    text = clf.export_text()
+    assert clf.rules_
+    for rule in clf.rules_:
+        adds = ", ".join(f"{name} {value:+.4f}" for name, value in zip(clf.classes_, rule["adds_by_class"], strict=True))
+        assert any(line.strip() == adds for line in text.split(rule["text"] + "\n")[1].splitlines()[:1]), text
+    for name in ("x1", "x2"):
+        assert text.count(f"{name} (mean") == 1
+    # The reason stands in a description once.
+    assert clf.describe().count(clf.rules_path().reason) == 1

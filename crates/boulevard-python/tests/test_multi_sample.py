@@ -353,3 +353,50 @@ def test_the_method_is_chosen_by_held_out_sets_and_said(gaussians):
     assert {trial["c"] for trial in kept["trials"]} == {1.0}
     found = tune_sets(X, y, C=[1.0, 10.0], gamma=[0.1], cv=3)
     assert set(found.cv_results_["param_method"]) == {"consensus", "direct"} and found.best_estimator_.method == found.best_params_["method"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_decide_takes_the_rows_of_a_data_frame(library):
+    frames = pytest.importorskip(library)
+    X, y = make_two_gaussians(120, distance=1.5, random_state=0)
+    names = [f"column {k}" for k in range(X.shape[1])]
+    frame = frames.DataFrame({name: X[:, k] for k, name in enumerate(names)})
+    clf = MultiSampleClassifier(method="consensus").fit(frame, y)
+    rows = np.flatnonzero(y == 1)[:10]
+    one = clf.decide(frame[rows.tolist()] if library == "polars" else frame.iloc[rows])
+    other = MultiSampleClassifier(method="consensus").fit(X, y).decide(X[rows])
+    assert one.label == other.label and one.n_samples == other.n_samples
+    np.testing.assert_allclose(one.posteriors, other.posteriors)
+    # Columns in another order are noticed, as everywhere; rows that are not needed are not looked at.
+    with pytest.raises(ValueError, match="order"):
+        clf.decide(frame[names[::-1]])
+    # Samples one by one need no frame.
+    assert clf.decide(list(X[rows])).n_samples == one.n_samples
+
+
+def test_decide_takes_the_rows_of_a_sparse_table():
+    X, y = make_two_gaussians(120, distance=1.5, random_state=0)
+    clf = MultiSampleClassifier(method="consensus").fit(X, y)
+    dense = clf.decide(X[y == 1])
+    for make in (sp.csr_array, sp.csc_matrix):
+        np.testing.assert_allclose(clf.decide(make(X[y == 1])).posteriors, dense.posteriors)
+
+
+def test_mixed_groups_are_named_as_they_were_given():
+    X = np.zeros((4, 2))
+    with pytest.raises(ValueError, match=r"set 0.0 has 1 and 0$"):
+        MultiSampleClassifier().fit(X, [1, 0, 1, 1], groups=np.array([0.0, 0.0, 1.0, 1.0]))
+    with pytest.raises(ValueError, match=r"set 'a' has 'x' and 'y'$"):
+        MultiSampleClassifier().fit(X, ["x", "y", "x", "y"], groups=["a", "a", "b", "c"])
+
+
+def test_a_method_that_was_asked_for_has_a_width_and_a_reason():
+    X, y = make_two_gaussians(80, distance=1.5, random_state=0)
+    direct, consensus = (MultiSampleClassifier(method=method).fit(X, y) for method in ("direct", "consensus"))
+    assert 3 * direct.gamma_ == pytest.approx(consensus.gamma_) == pytest.approx(1 / (X.shape[1] * X.var()))
+    assert "direct, as asked by `method`" in direct.chosen_because_ and "over 3" in direct.chosen_because_
+    assert MultiSampleClassifier(method="direct", gamma=0.2).fit(X, y).gamma_ == 0.2
+    assert MultiSampleClassifier(method="direct", kernel="linear").fit(X, y).gamma_ is None
+    chosen = MultiSampleClassifier(random_state=0).fit(X, y)
+    trial = chosen.chosen_["direct" if chosen.method_ == "direct" else "single"]
+    assert chosen.gamma_ == pytest.approx(trial["gamma"])

@@ -8,16 +8,34 @@ matplotlib.use("Agg")
 
 from matplotlib.text import Text  # noqa: E402
 
+from boulevard import (  # noqa: E402
+    SVC,
+    SVR,
+    FeatureInductionClassifier,
+    MultiSampleClassifier,
+    MultiTaskSelectionClassifier,
+    ParetoSVC,
+    selection_path,
+)
+from boulevard.model_selection import tune  # noqa: E402
 from boulevard.plot import (  # noqa: E402
     BoostingDisplay,
+    DecisionDisplay,
     ErrorBySizeDisplay,
+    FamilyDisplay,
+    FrontDisplay,
     HardRowsDisplay,
+    InductionDisplay,
     LabelScoresDisplay,
+    RulesDisplay,
+    RulesPathDisplay,
     SelectionErrorDisplay,
+    SelectionPathDisplay,
     SelectionWeightDisplay,
     SequentialDisplay,
     TaskFeatureDisplay,
     TransferDisplay,
+    TuneDisplay,
 )
 
 LONG = ["a name that is much longer than any axis has room for, and then some", "x", "sunset over fallow fields", "Mountain (far)"]
@@ -85,11 +103,10 @@ def test_pictures_of_tasks(tasks, features):
     assert any(tick.split()[0] == largest.split()[0] for tick in ticks), "the largest weight has no name"
     check_texts(shown)
     check_texts(TransferDisplay(tasks=long_names(tasks), alone=rng.uniform(size=tasks), together=rng.uniform(size=tasks)).plot())
-    check_texts(SelectionErrorDisplay(ln_rho=np.log([1, 0.1, 0.01]), shared=np.array([0.3, 0.2, 0.1]), own=np.array([0.3, 0.2, 0.2])).plot())
+    check_texts(SelectionErrorDisplay(ln_rhos=np.log([1, 0.1, 0.01]), shared=np.array([0.3, 0.2, 0.1]), own=np.array([0.3, 0.2, 0.2])).plot())
 
 
 def test_pictures_of_sets():
-    from boulevard import MultiSampleClassifier
     from boulevard.datasets import make_two_gaussians
 
     X, y = make_two_gaussians(120, distance=1.5, random_state=0)
@@ -103,3 +120,73 @@ def test_pictures_of_sets():
     many = SequentialDisplay(posteriors=np.full((4, 26), 1 / 26), classes=np.array(long_names(26)), confidence=0.99).plot()
     assert "decided at 0.99" in [text.get_text() for text in many.ax_.get_legend().get_texts()]
     check_texts(many)
+
+
+def table(classes, rows=150, columns=4):
+    """A data frame with long names, and labels with long names; classes are rings, so that rules and kernels have something to say."""
+    pandas = pytest.importorskip("pandas")
+    values = np.random.default_rng(classes).normal(size=(rows, columns))
+    size = np.hypot(values[:, 0], values[:, 1])
+    codes = np.searchsorted(np.quantile(size, np.arange(1, classes) / classes), size)
+    return pandas.DataFrame(values, columns=long_names(columns)), np.array(long_names(classes))[codes]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_pictures_of_rules(classes):
+    X, y = table(classes)
+    listed = FeatureInductionClassifier(max_rules=6, max_induced=8, random_state=0).fit(X, y)
+    whole = FeatureInductionClassifier(max_rules=None, n_induced=4, max_depth=3, random_state=0).fit(X, y)
+    assert len(listed.rules_) > 1
+    shown = RulesDisplay.from_estimator(listed)
+    legend = shown.ax_.get_legend()
+    assert (legend is None) == (classes == 2)
+    if legend is not None:
+        assert [text.get_text().split()[0] for text in legend.get_texts()] == ["0", "1", "2"]
+        widths = np.array([[bar.get_width() for bar in bars] for bars in shown.bars_]).T
+        np.testing.assert_allclose(widths, [rule["adds_by_class"] for rule in listed.rules_])
+    check_texts(shown)
+    check_texts(RulesPathDisplay.from_estimator(listed))
+    check_texts(RulesDisplay.from_estimator(whole, max_rules=12))
+    check_texts(InductionDisplay.from_estimator(whole, X, y))
+    if classes == 2:
+        check_texts(InductionDisplay.from_estimator(FeatureInductionClassifier(max_rules=None, random_state=0).fit(X, y)))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_pictures_of_paths_over_features(classes):
+    X, y = table(classes, columns=12)
+    path = selection_path(MultiTaskSelectionClassifier(c=1.0), X, y, ln_rhos=np.log([1.0, 0.1, 0.01]))
+    check_texts(SelectionPathDisplay.from_path(path))
+    check_texts(SelectionPathDisplay.from_path(path, weights=True))
+
+
+def test_pictures_of_fronts():
+    X, y = table(2, rows=100)
+    one, other = (ParetoSVC(gamma=gamma, n_points=15, random_state=0).fit(X, y) for gamma in (0.1, 1.0))
+    check_texts(FrontDisplay.from_estimator(one, exact=other))
+    check_texts(FrontDisplay.from_estimators({LONG[0]: one, LONG[2]: other}))
+    check_texts(FamilyDisplay.from_estimator(ParetoSVC(gamma=[0.03, 0.1, 0.3], n_points=15, random_state=0).fit(X, y)))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_pictures_of_the_plane(classes):
+    X, y = table(classes, columns=2)
+    check_texts(DecisionDisplay.from_estimator(SVC().fit(X, y), X, y))
+    check_texts(DecisionDisplay.from_estimator(SVC().fit(X.to_numpy(), y), X.to_numpy(), y))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_pictures_of_searches(classes):
+    X, y = table(classes, rows=90)
+    check_texts(TuneDisplay.from_result(tune(X, y, cv=3)))
+    check_texts(TuneDisplay.from_result(tune(X, y, C=[1, 10], cv=3)))
+    numbers = np.random.default_rng(0).normal(size=len(X))
+    check_texts(TuneDisplay.from_result(tune(X, numbers, SVR(), cv=3)))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_pictures_of_sequential_decisions(classes):
+    X, y = table(classes)
+    clf = MultiSampleClassifier(method="consensus").fit(X, y)
+    check_texts(SequentialDisplay.from_estimator(clf, X[y == y[0]]))
+    check_texts(ErrorBySizeDisplay.from_estimator(clf, X, y, sizes=[1, 2, 3], n_repeats=2, random_state=0))

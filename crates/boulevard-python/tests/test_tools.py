@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
@@ -193,3 +194,33 @@ def test_every_automatic_choice_says_why_and_what_overrides_it():
     assert plain.chosen_because_ is None
     with pytest.raises(NotFittedError):
         boulevard.BoostedSVC().chosen_because_
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.ndarray.tolist, scipy.sparse.csr_matrix])
+def test_tune_says_where_a_value_is_missing(make):
+    X, y = make_classification(60, 5, random_state=0)
+    X[7, 3] = np.nan
+    with pytest.raises(ValueError, match="contains NaN(.|\n)*row 7, column 3"):
+        tune(make(X), y)
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="contains NaN(.|\n)*row 7, column 3 \\('d'\\)"):
+        tune(pandas.DataFrame(X, columns=list("abcde")), y)
+
+
+def test_tune_names_the_measures_there_are():
+    X, y = make_classification(60, 4, random_state=0)
+    with pytest.raises(ValueError, match="scoring must be one of accuracy, .*neg_log_loss or None for SVC, got 'x'$"):
+        tune(X, y, scoring="x")
+    with pytest.raises(ValueError, match="one of rmse, .* for SVR, got 'accuracy'$"):
+        tune(X, y, SVR(), scoring="accuracy")
+    with pytest.raises(TypeError, match="GridSearchCV"):
+        tune(X, y, scoring=max)
+
+
+def test_boosting_says_why_so_many_rounds_and_which_measure():
+    X, y = make_classification(150, 6, n_informative=4, class_sep=0.8, random_state=0)
+    why = boulevard.BoostedSVC(random_state=0, max_rounds=3).fit(X, y).chosen_because_
+    assert "F1" in why and "`early_stopping`" in why and "`thresholds`" in why
+    X, y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
+    why = boulevard.BoostedSVC(measure="balanced_accuracy", random_state=0, max_rounds=3).fit(X, y).chosen_because_
+    assert "by balanced accuracy, mean over the classes," in why and "the measure" not in why and "`early_stopping`" in why

@@ -61,6 +61,11 @@ pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
     text
 }
 
+/// So many things: `1 rule`, `2 rules`.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A part of the rows, as it follows a count.
 pub fn share(part: usize, whole: usize) -> String {
     if whole == 0 { String::new() } else { format!(", {:.1} % of the rows", 100.0 * part as f64 / whole as f64) }

@@ -100,6 +100,25 @@ def _frozen(values: Any) -> tuple[Any, ...] | None:
     return tuple(parts)
 
 
+def _first_hole(X: Any) -> str:
+    """Where the first missing value of a table is; nothing where the table is of no kind that can be looked through."""
+    if sp.issparse(X):
+        places = X.tocoo()
+        holes = np.flatnonzero(np.isnan(places.data))
+        found = sorted(zip(places.row[holes].tolist(), places.col[holes].tolist(), strict=True))
+    else:
+        try:
+            found = np.argwhere(np.isnan(np.asarray(X, dtype=float))).tolist()
+        except (TypeError, ValueError):  # texts, or the holes of a kind of table that numpy has no number for
+            return ""
+    if not found or len(found[0]) != 2:
+        return ""
+    row, column = found[0]
+    names = getattr(X, "columns", None)
+    name = "" if names is None else f" ({names[column]!r})"
+    return f"The first of {len(found)} is in row {row}, column {column}{name}, both counted from 0. "
+
+
 class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
     """Base of all estimators: the native model is in ``_native``, which is never replaced except by ``fit``."""
 
@@ -205,7 +224,7 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
                 X = validate_data(self, X, **options)
         except ValueError as error:
             if str(error).startswith("Input X contains NaN"):
-                raise ValueError(f"{error}\n{self._holes()}") from None
+                raise ValueError(f"{error}\n{_first_hole(X)}{self._holes()}") from None
             raise
         return X if sp.issparse(X) else aligned(X), y
 

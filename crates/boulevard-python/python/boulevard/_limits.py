@@ -114,6 +114,21 @@ def seed_of(random_state: RandomState) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+class Whole(Interval):
+    """Whole numbers between bounds. Truth values, which Python counts among them, are none: ``True`` is a mistake, not 1."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether it is one."""
+        return not isinstance(val, bool | np.bool_) and bool(super().is_satisfied_by(val))
+
+
+def read_count(name: str, value: Any) -> int:
+    """A number of things to show, which may be 0."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < 0:
+        raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}")
+    return int(value)
+
+
 def plain(value: Any) -> Any:
     """A number, text, truth value or None that JSON can say."""
     if value is None or isinstance(value, str):

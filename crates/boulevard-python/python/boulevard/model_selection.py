@@ -25,6 +25,10 @@ __all__ = ["TuneResult", "set_scorer", "tune", "tune_sets"]
 #: What points share rows over.
 _AXES = ("C", "gamma", "epsilon")
 
+#: What points of classifiers and of regressors can be judged by.
+_OF_CLASSES = ("accuracy", "balanced_accuracy", "f1_macro", "matthews", "log_loss")
+_OF_NUMBERS = ("rmse", "mae", "r2")
+
 #: scikit-learn's names of the measures; scores that begin with "neg_" are turned around, so that larger is better.
 _MEASURES = {
     "matthews_corrcoef": "matthews",
@@ -186,7 +190,13 @@ def tune(
     grids = (
         [{name: values for name, values in given.items() if values is not None}] if param_grid is None else _grids(param_grid, estimator)
     )
+    if scoring is not None and not isinstance(scoring, str):
+        raise TypeError(f"scoring must be a name or None, got {scoring!r}; tune takes no functions, GridSearchCV does")
     wanted = _MEASURES.get(scoring or "", scoring)
+    known = _OF_CLASSES if isinstance(estimator, SVC) else _OF_NUMBERS
+    if wanted is not None and wanted not in known:
+        also = [name for name, own in _MEASURES.items() if own in known]
+        raise ValueError(f"scoring must be one of {', '.join([*known, *also])} or None for {type(estimator).__name__}, got {scoring!r}")
     turned = scoring is not None and scoring.startswith("neg_") and wanted != scoring
     limits = Limits(count_threads(n_jobs), max_time, estimator.memory_limit, getattr(estimator, "device", "auto"))
     parts = []
@@ -329,7 +339,11 @@ def _search(estimator: SVC | SVR, X: Any, y: Any, sample_weight: Any, search: Pa
         target, parameters = read_numbers(y), work._learner()
     parameters.update(kernel=work._kernel(), solver=work._solver())
     data = Data(work._table(X), target, names, weights)
-    table, _, raised = _core.grid_search(work._kind, json.dumps(parameters), json.dumps(search), data, limits)
+    try:
+        table, _, raised = _core.grid_search(work._kind, json.dumps(parameters), json.dumps(search), data, limits)
+    except DataError:
+        work._read_again(*original, reset=True)
+        raise
     if raised is not None:
         raise raised
     if table["best"] is None:

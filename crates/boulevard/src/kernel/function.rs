@@ -399,6 +399,8 @@ fn scale_rule(x: &Matrix<'_>, weights: Option<&[f64]>) -> Result<f64> {
     }
     variance /= count;
     if !variance.is_finite() {
+        // A value that is no number has the same effect, and is said where it is.
+        x.check_finite("X")?;
         return Err(Error::overflow("the values of X are so large that their variance overflows: scale them first"));
     }
     Ok(if variance > 0.0 { 1.0 / (x.columns() as f64 * variance) } else { 1.0 })
@@ -433,6 +435,14 @@ mod tests {
         assert!((weighted - scale_rule(&repeated, None).unwrap()).abs() < 1e-15);
         assert!((scale_rule(&x.to_sparse(), None).unwrap() - scale_rule(&x, None).unwrap()).abs() < 1e-15);
         assert_eq!(scale_rule(&Matrix::from_rows(&[[2.0], [2.0]]).unwrap(), None).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn the_scale_rule_tells_holes_from_large_values() {
+        let hole = scale_rule(&Matrix::from_rows(&[[1.0, 2.0], [3.0, f64::NAN]]).unwrap(), None).unwrap_err();
+        assert!(matches!(hole, Error::NotFinite { .. }) && hole.to_string().contains("NaN"), "{hole}");
+        let large = scale_rule(&Matrix::from_rows(&[[1e300, 2.0], [-1e300, 0.0]]).unwrap(), None).unwrap_err();
+        assert!(matches!(large, Error::Overflow(_)), "{large}");
     }
 
     #[test]

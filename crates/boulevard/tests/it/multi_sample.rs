@@ -495,6 +495,22 @@ fn crossed(n: usize, seed: u64) -> Dataset<'static> {
 }
 
 #[test]
+fn a_method_that_was_asked_for_says_so_and_what_width_it_has() {
+    let data = crossed(60, 0);
+    let said = |model: &boulevard::methods::multi_sample::MultiSampleModel| {
+        model.facts().into_iter().find(|(name, _)| *name == "chosen").map(|(_, text)| text).unwrap()
+    };
+    let [direct, consensus] =
+        [Method::Direct, Method::Consensus].map(|method| MultiSample { method, ..MultiSample::default() }.fit(&data).unwrap());
+    // Three samples stand side by side: a third of the rule's width.
+    assert!((3.0 * direct.gamma().unwrap() - consensus.gamma().unwrap()).abs() < 1e-12);
+    assert!(said(&direct).contains("direct, as asked by `method`") && said(&direct).contains("over 3"), "{}", said(&direct));
+    assert!(said(&consensus).contains("consensus, as asked") && said(&consensus).contains("single samples"), "{}", said(&consensus));
+    let given = MultiSample { method: Method::Direct, kernel: Kernel::rbf(0.3), ..MultiSample::default() }.fit(&data).unwrap();
+    assert!(given.gamma() == Some(0.3) && said(&given).contains("gamma = 0.3, as given"), "{}", said(&given));
+}
+
+#[test]
 fn what_is_left_open_is_chosen_by_held_out_sets_and_said() {
     let (train, test) = (crossed(150, 0), crossed(1200, 1));
     let model = MultiSample::default().fit(&train).unwrap();

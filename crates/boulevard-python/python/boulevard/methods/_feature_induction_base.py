@@ -15,7 +15,7 @@ from .. import _core
 from .._base import fitting
 from .._classes import ClassesMixin, class_names, given_weights, read_weights
 from .._docs import document
-from .._limits import Count, NotNegative, Positive, Price, Seed, parameters, plain, seed_of
+from .._limits import Count, NotNegative, Positive, Price, Seed, Whole, parameters, plain, read_count, seed_of
 from .._request import Data
 from .._typing import ClassWeight, Floats, Parts, TableLike
 from ..svm._kernel_machine import HUGE
@@ -34,7 +34,7 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
     _target_kinds = "biufU"
     _doc_link_template = "https://docs.rs/boulevard"
     n_induced: Annotated[int | Literal["auto"], _Rounds] = "auto"
-    max_rules: Annotated[int | Literal["auto"] | None, Interval(Integral, 0, 1000, closed="both")] = "auto"
+    max_rules: Annotated[int | Literal["auto"] | None, Whole(Integral, 0, 1000, closed="both")] = "auto"
     max_depth: Count | Literal["auto"] | None = "auto"
     C: Price = 0.01
     sampling: Literal["resample", "weight"] = "resample"
@@ -191,7 +191,7 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
             weighted edge of its tree, and the round; then the constant and the columns' weights.
         """
         self._need_model()
-        return _core.induced_text(self._native, int(max_rules))
+        return _core.induced_text(self._native, read_count("max_rules", max_rules))
 
     def rules_path(self) -> Bunch:
         """The held-out error against the number of rules.

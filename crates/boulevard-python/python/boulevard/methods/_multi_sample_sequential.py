@@ -1,9 +1,10 @@
 """Decisions one sample at a time: look at samples until the label is sure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from .. import _core
@@ -64,7 +65,7 @@ class SequentialMixin(ClassesMixin):
         Parameters
         ----------
         stream : iterable of array-like of shape (n_features,)
-            Samples of one set, taken only as long as they are needed.
+            Samples of one set, taken only as long as they are needed; a table (an array, a data frame, a sparse matrix) is its rows.
         confidence : float, default=0.99
             The posterior at which to stop, above chance and below 1.
         max_samples : int, default=None
@@ -79,11 +80,8 @@ class SequentialMixin(ClassesMixin):
         expected = self.expected_samples(confidence)
         total, log_rates = np.log(self.priors_), np.log(self.class_rates_)
         posteriors: list[Floats] = []
-        for sample in stream:
-            row = np.asarray(sample, dtype=float)
-            if row.ndim != 1:
-                raise DataError(f"a stream holds single samples of {self.n_features_in_} features, got shape {row.shape}")
-            table = self._read_new(_with_names(self, row))
+        for sample in _single_samples(self, stream):
+            table = self._read_new(sample)
             scores = _core.sample_scores(self._native, table, 1)[0]
             total += scores - log_rates
             posterior = np.exp(total - total.max())
@@ -95,6 +93,23 @@ class SequentialMixin(ClassesMixin):
         label = self.classes_[int(total.argmax())]
         decided = bool(posteriors[-1].max() >= confidence)
         return SequentialDecision(label, decided, np.array(posteriors), len(posteriors), expected)
+
+
+def _single_samples(estimator: Any, stream: Any) -> Iterator[Any]:
+    """The samples of a stream as tables of one row."""
+    if sp.issparse(stream):
+        stream = stream.tocsr()
+    if sp.issparse(stream) or hasattr(stream, "columns"):
+        # Iterating over a data frame gives its columns; slices are rows and keep the names, which are then compared.
+        rows = getattr(stream, "iloc", stream)
+        for place in range(stream.shape[0]):
+            yield rows[place : place + 1]
+        return
+    for sample in stream:
+        row = np.asarray(sample, dtype=float)
+        if row.ndim != 1:
+            raise DataError(f"a stream holds single samples of {estimator.n_features_in_} features, got shape {row.shape}")
+        yield _with_names(estimator, row)
 
 
 def _with_names(estimator: Any, row: Floats) -> Any:

@@ -81,6 +81,11 @@ def read_sets(X: Any, groups: Any) -> Sets:
     return Sets(X, _ends(counts), members, names)
 
 
+def written(value: Any) -> Any:
+    """A label or the name of a group as Python writes it: 1 instead of np.int64(1)."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def labels_of_sets(y: Any, sets: Sets) -> Labels:
     """One label per set, from labels of sets or of rows; mixed labels are an error."""
     y = np.asarray(y)
@@ -93,7 +98,8 @@ def labels_of_sets(y: Any, sets: Sets) -> Labels:
     if len(mixed):
         place = np.searchsorted(sets.offsets, mixed[0], side="right") - 1
         name = place if sets.names is None else sets.names[place]
-        raise DataError(f"the samples of a set share one label: set {name!r} has {first[place]!r} and {y[sets.members[mixed[0]]]!r}")
+        one, other = written(first[place]), written(y[sets.members[mixed[0]]])
+        raise DataError(f"the samples of a set share one label: set {written(name)!r} has {one!r} and {other!r}")
     return first
 
 

@@ -26,7 +26,7 @@ from ..exceptions import DataError
 from ..svm._kernel_machine import HUGE
 from ..svm.classification import KernelClassifier
 from ._multi_sample_sequential import SequentialDecision, SequentialMixin
-from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets
+from ._multi_sample_sets import Sets, labels_of_sets, read_sets, weights_of_sets, written
 
 __all__ = ["MultiSampleClassifier", "SequentialDecision"]
 
@@ -115,6 +115,9 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         Number of tuples the direct machine of each size learnt from.
     method_ : {"direct", "consensus", "vote"}
         How sets are judged: as asked for, or as chosen.
+    gamma_ : float or None
+        The kernel's width behind decisions about sets of K: that of the direct machine, where it judges (a K-th of the rule's), else that
+        of single samples. None for kernels without one.
     chosen_ : dict or None
         What held-out sets chose: ``method``, the trial behind the machine of single samples (``single``) and the best direct one
         (``direct``), all ``trials`` with ``method``, ``c``, ``gamma`` and ``error``, and ``why`` in words. None where the method was given,
@@ -233,6 +236,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         self.n_extended_ = dict(zip(parts["sizes"], parts["extended"], strict=True))
         self.n_iter_ = parts["iterations"]
         self.method_ = parts["method"]
+        self.gamma_ = parts["deciding_gamma"]
         self.chosen_ = None if parts["chosen"] is None else json.loads(parts["chosen"])
 
     # ------------------------------------------------------------ judging
@@ -381,7 +385,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         codes = np.searchsorted(self.classes_, labels)
         known = self.classes_.take(np.minimum(codes, len(self.classes_) - 1)) == labels
         if not known.all():
-            raise DataError(f"label {labels[~known][0]!r} was not seen in training")
+            raise DataError(f"label {written(labels[~known][0])!r} was not seen in training")
         sizes = [int(size) for size in sizes]
         data, threads = Data(table, codes.astype(np.int64), self._native.classes), count_threads(self.n_jobs)
         curve = _core.error_by_size(self._native, data, sizes, int(n_repeats), seed_of(random_state), threads)

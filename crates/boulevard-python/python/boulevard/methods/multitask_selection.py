@@ -140,7 +140,9 @@ class MultiTaskSelectionClassifier(ClassifierMixin, ProbabilityMixin, SelectingE
             raise ValueError(f"tasks with rows of their own tell two classes apart, got {len(self.classes_)} classes: {self.classes_}")
         for task, y in enumerate(columns):
             if len(np.unique(y)) != 2:
-                raise ValueError(f"task {task} has one class only: all its rows are {y[0]!r}")
+                raise ValueError(
+                    f"task {task} has one class only: all its rows are {y[0].item() if isinstance(y[0], np.generic) else y[0]!r}"
+                )
         names = {"names": [f"task {k}" for k in range(len(columns))], "classes": class_names(self.classes_)}
         return [np.where(y == self.classes_[1], 1.0, -1.0) for y in columns], {"tasks": names}
 

@@ -1,14 +1,16 @@
 """Pictures of feature induction: the error over the number of features, and the rules."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
+from .._limits import read_count
 from .._typing import TableLike
-from ._axes import axes, sized_axes
+from ._axes import axes, short, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +113,7 @@ class InductionDisplay:
         ax.set_xlabel("induced features")
         ax.set_ylabel("error in %")
         ax.set_ylim(bottom=0)
-        ax.legend()
+        ax.legend(title="error")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -124,6 +126,8 @@ class RulesDisplay:
     ----------
     rules : list of dict
         As in ``rules_``, the weightiest first.
+    classes : sequence, default=None
+        Names of the classes, where several share the rules: then each rule has a bar per class.
 
     Examples
     --------
@@ -135,8 +139,9 @@ class RulesDisplay:
     >>> display = RulesDisplay.from_estimator(clf)  # doctest: +SKIP
     """
 
-    def __init__(self, *, rules: list[dict[str, Any]]) -> None:
+    def __init__(self, *, rules: list[dict[str, Any]], classes: Sequence[Any] | None = None) -> None:
         self.rules = rules
+        self.classes = classes
 
     @classmethod
     def from_estimator(
@@ -157,7 +162,8 @@ class RulesDisplay:
         display : RulesDisplay
             The picture with its data.
         """
-        return cls(rules=estimator.rules_[:max_rules]).plot(ax=ax, **kwargs)
+        rules = estimator.rules_[: read_count("max_rules", max_rules)]
+        return cls(rules=rules, classes=getattr(estimator, "classes_", None)).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: "Axes | None" = None, **kwargs: Any) -> Self:
         """Draw.
@@ -174,16 +180,29 @@ class RulesDisplay:
         display : RulesDisplay
             With ``ax_`` and ``bars_``.
         """
-        lines = [_lines(rule["text"]) for rule in self.rules]
-        ax = sized_axes(ax, 9, max(3.0, 1.2 + sum(0.16 * len(text) + 0.14 for text in lines)))
+        # Rules of whole trees belong to one class each, which is said with them.
+        shared = self.classes is not None and any("adds_by_class" in rule for rule in self.rules)
+        several = not shared and len({rule["class"] for rule in self.rules}) > 1
+        lines = [_lines(f"[{short(rule['class'])}] {rule['text']}" if several else rule["text"]) for rule in self.rules]
+        names = [short(name) for name in self.classes] if shared and self.classes is not None else []
+        heights = [max(0.16 * len(text), 0.09 * len(names)) + 0.14 for text in lines]
+        ax = sized_axes(ax, 9, max(3.0, 1.2 + sum(heights), 0.8 + 0.22 * len(names)))
         places = np.arange(len(self.rules))[::-1]
-        adds = [rule["adds"] for rule in self.rules]
-        colors = ["C0" if value > 0 else "C1" for value in adds]
-        self.bars_ = ax.barh(places, adds, color=colors, **kwargs)
+        if names:
+            # One bar per class below each other, in the order of the legend.
+            thick = 0.8 / len(names)
+            table = np.array([rule["adds_by_class"] for rule in self.rules])
+            self.bars_: Any = [
+                ax.barh(places + 0.4 - (k + 0.5) * thick, table[:, k], height=thick, label=name, **kwargs) for k, name in enumerate(names)
+            ]
+            ax.legend(title="class", fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        else:
+            adds = [rule["adds"] for rule in self.rules]
+            self.bars_ = ax.barh(places, adds, color=["C0" if value > 0 else "C1" for value in adds], **kwargs)
         # Long texts go over several lines: one line would leave no room for the bars.
         ax.set_yticks(places, ["\n".join(text) for text in lines], fontsize="small")
         ax.axvline(0, color="0.3", linewidth=0.8)
-        ax.set_xlabel("added to the decision where the rule holds")
+        ax.set(xlabel="added to the decision where the rule holds", ylabel="rule")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -71,7 +71,7 @@ class SelectionPathDisplay:
         largest = set(np.argsort(self._prominence())[::-1][:labelled].tolist())
         self.lines_: list[Any] = []
         for group in range(self.values.shape[1]):
-            style = {"label": self.names[group]} if group in largest else {"color": "0.8", "linewidth": 0.7, "zorder": 1}
+            style = {"label": short(self.names[group])} if group in largest else {"color": "0.8", "linewidth": 0.7, "zorder": 1}
             self.lines_ += ax.plot(x, self.values[order, group], **style)
         ax.set(xlabel="log10 rho", ylabel=self.what)
         ax.legend(fontsize="small", title="largest")

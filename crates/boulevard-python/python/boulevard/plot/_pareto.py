@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._axes import two_axes
+from ._axes import short, two_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,16 +139,16 @@ class FrontDisplay:
         marked = next(iter(self.fronts)) if marked is None else marked
         for number, (name, front) in enumerate(self.fronts.items()):
             color = f"C{number}"
-            label = f"{name}: {100 * self.shares[name]:.1f} % of the hypervolume" if name in self.shares else name
+            label = f"{short(name)}: {100 * self.shares[name]:.1f} % of the hypervolume" if name in self.shares else short(name)
             left.plot(front["sum_alpha"], -front["quadratic"], ".-", color=color, markersize=3, linewidth=0.8, label=label)
             order = self.orders[name]
             position = np.linspace(0, 1, len(order)) if len(self.fronts) > 1 else np.arange(len(order))
-            right.plot(position, front["train_error"][order], "-", color=color, label=f"{name}: training")
+            right.plot(position, front["train_error"][order], "-", color=color, label=f"{short(name)}: training")
             if not np.isnan(front["holdout_error"]).any():
-                right.plot(position, front["holdout_error"][order], "--", color=color, label=f"{name}: hold-out")
+                right.plot(position, front["holdout_error"][order], "--", color=color, label=f"{short(name)}: hold-out")
                 estimate = self.estimates.get(name, front["holdout_error"])
                 if not np.array_equal(estimate, front["holdout_error"]):
-                    right.plot(position, estimate[order], ":", color=color, label=f"{name}: hold-out, averaged")
+                    right.plot(position, estimate[order], ":", color=color, label=f"{short(name)}: hold-out, averaged")
             if name != marked:
                 continue
             place = np.argsort(order)
@@ -166,8 +166,8 @@ class FrontDisplay:
                 right.axvline(position[place[parting]], color="0.6", linestyle=":", label="errors part")
         left.set(xlabel="sum of alphas", ylabel="minus the quadratic term", title="front")
         right.set(xlabel="solutions, by falling training error", ylabel="share of wrong rows", title="errors along the front")
-        left.legend(fontsize="small")
-        right.legend(fontsize="small")
+        left.legend(title="front", fontsize="small")
+        right.legend(title="errors", fontsize="small")
         self.axes_, self.figure_ = (left, right), left.figure
         return self
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::learner::{InitialWeights, Measure, Sampling, Thresholds};
+use super::learner::Sampling;
 use super::model::{BoostedModel, Ending, Kind, LabelEnsemble, Round};
-use super::search::Trial;
+use super::reasons::chosen;
 use crate::svm::{Fact, Model, probabilities, tolerance};
 use crate::words::{g, general, listed, percent, share};
 
@@ -29,36 +29,7 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
         ("support vectors", format!("{}{}", model.support_vectors(), share(model.support_vectors(), model.report.rows))),
         probabilities(model.calibration.is_some()),
     ];
-    if let Some(chosen) = &model.chosen {
-        let Trial { c, sigma_init, initial_weights, score } = chosen.best;
-        let start = if initial_weights == InitialWeights::Uniform { "uniform" } else { "balanced" };
-        let by = match settings.measure {
-            _ if model.kind == Kind::Classes => "the measure",
-            Measure::F1 if settings.thresholds == Thresholds::Tuned => "average precision and F1",
-            Measure::BalancedAccuracy if settings.thresholds == Thresholds::Tuned => "average precision and balanced accuracy",
-            _ => "average precision",
-        };
-        facts.push((
-            "chosen",
-            format!(
-                "C = {}, sigma = {}, {start} first weights: best of {} trials by {by} of held-out rows ({score:.3} on {} rows); `tune` off \
-                 keeps C, width and weights",
-                g(c),
-                general(sigma_init, 3),
-                chosen.trials.len(),
-                chosen.rows
-            ),
-        ));
-    }
-    if settings.thresholds == Thresholds::Tuned && model.kind != Kind::Classes {
-        let by = match settings.measure {
-            Measure::F1 => "F1".to_owned(),
-            Measure::BalancedAccuracy => "balanced accuracy".to_owned(),
-            Measure::Cost => format!("cost ({} a miss, {} a false alarm)", g(settings.miss_cost), g(settings.alarm_cost)),
-            Measure::PrecisionAtRecall => format!("precision with recall of at least {}", g(settings.least_recall)),
-        };
-        facts.push(("thresholds", format!("by {by} of held-out rows, smoothed")));
-    }
+    facts.extend(chosen(model).map(|text| ("chosen", text)));
     if model.at_least_one {
         facts.push(("every row", "gets its best label if no label claims it".into()));
     }

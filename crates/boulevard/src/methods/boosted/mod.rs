@@ -66,6 +66,7 @@ mod learner;
 mod model;
 mod pictures;
 mod problems;
+mod reasons;
 mod sampling;
 mod search;
 mod smooth;

@@ -294,6 +294,28 @@ fn classes_two_and_more() {
     p.iter().zip(&margins).for_each(|(p, m)| assert_eq!(*p > 0.5, *m > 0.0));
 }
 
+/// What a model says about its own choices.
+fn said(model: &BoostedModel) -> String {
+    model.facts().into_iter().find(|(name, _)| *name == "chosen").map_or(String::new(), |(_, text)| text)
+}
+
+#[test]
+fn reasons_name_the_measure_and_speak_of_rounds_and_thresholds() {
+    let two = generate::two_gaussians(160, 2, 2, 1.5);
+    let base = BoostedSvc { max_rounds: 4, ..BoostedSvc::default() };
+    let text = said(&BoostedSvc { measure: Measure::BalancedAccuracy, ..base.clone() }.fit(&two).unwrap());
+    assert!(text.contains("threshold ") && text.contains("the best balanced accuracy of held-out rows") && text.contains("`thresholds`"));
+    assert!(text.contains("`early_stopping`") && text.contains("`tune`"), "{text}");
+    // Several classes have no thresholds; costs are said as costs, not with the minus that trials compare.
+    let three = generate::classification(150, 1, &generate::Clusters { classes: 3, ..Default::default() }).unwrap();
+    let text = said(&BoostedSvc { measure: Measure::Cost, miss_cost: 5.0, ..base.clone() }.fit(&three).unwrap());
+    assert!(text.contains("by cost (5 a miss, 1 a false alarm), mean over the classes, of held-out rows (0."), "{text}");
+    assert!(!text.contains("threshold") && text.contains("round") && text.contains("`early_stopping`"), "{text}");
+    // Rounds as asked for and thresholds at zero leave nothing open.
+    let plain = BoostedSvc { thresholds: Thresholds::Zero, early_stopping: false, ..base };
+    assert_eq!(said(&plain.fit(&two).unwrap()), "");
+}
+
 #[test]
 fn what_is_left_open_is_chosen_by_trials_and_said() {
     let data = labeled(150, 6);
@@ -305,6 +327,7 @@ fn what_is_left_open_is_chosen_by_trials_and_said() {
     let settings = model.settings();
     assert_eq!((settings.c, settings.sigma_init), (chosen.best.c, Some(chosen.best.sigma_init)));
     assert!(model.facts().iter().any(|(name, text)| *name == "chosen" && text.contains("12 trials")));
+    assert!(said(&model).contains("round") && said(&model).contains("a threshold per label: the best F1 of held-out rows"));
     // The same with these settings and no trials; probabilities that come later know them too.
     let fixed = BoostedSvc { tune: false, ..settings }.fit(&data).unwrap();
     assert_eq!((&fixed.labels, &fixed.machines, fixed.chosen), (&model.labels, &model.machines, None));
@@ -346,6 +369,7 @@ fn the_best_trials_of_a_rare_class_are_averaged() {
     assert_eq!(chosen.committee.len(), label.rounds.len());
     assert_eq!(chosen.committee[0], chosen.best);
     assert!(model.facts().iter().any(|(name, text)| *name == "rounds" && text.contains("averaged")));
+    assert!(said(&model).contains("of the best trials, averaged, no boosting"), "{}", said(&model));
     // Nothing is boosted: rows keep their first weights.
     assert!(label.weights().iter().all(|weights| *weights == label.start));
     // The score is the mean of what the machines say one by one.

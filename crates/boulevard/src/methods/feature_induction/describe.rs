@@ -19,14 +19,18 @@ pub(super) fn facts(model: &FeatureInductionModel) -> Vec<Fact> {
     }
     facts.push(probabilities(model.calibration.is_some()));
     facts.extend(chosen(model).map(|text| ("chosen", text)));
-    facts.push(("rules", indented(&model.export_text(SHOWN))));
+    facts.push(("rules", indented(&model.text_after_reason(SHOWN))));
     if let Some(list) = model.list.as_ref().filter(|list| !list.errors.is_empty()) {
         let row = |(count, (error, by)): (usize, (&f64, &f64))| {
             let mark = if count == list.chosen { "  chosen" } else { "" };
-            format!("{count:>3} rules {:>7.2} % +- {:.2}{mark}", 100.0 * error, 100.0 * by)
+            let rules = if count == 1 { "rule " } else { "rules" };
+            format!("{count:>3} {rules} {:>7.2} % +- {:.2}{mark}", 100.0 * error, 100.0 * by)
         };
         let path: Vec<String> = list.errors.iter().zip(&list.uncertainties).enumerate().map(row).collect();
-        facts.push(("held-out error by number of rules", format!("\n  {}", path.join("\n  "))));
+        facts.push((
+            "held-out error by number of rules",
+            format!("(+- one standard error of the difference from the lowest)\n  {}", path.join("\n  ")),
+        ));
     }
     facts
 }

@@ -46,6 +46,20 @@ fn a_list_is_short_says_why_and_is_the_whole_model() {
 }
 
 #[test]
+fn a_description_says_its_reason_once_and_explains_its_numbers() {
+    let data = generate::checkerboard(400, 0, 2, 1.0);
+    let model = listing(RuleLimit::Auto).fit(&data).unwrap();
+    let text: String = model.facts().into_iter().map(|(name, fact)| format!("{name}: {fact}\n")).collect();
+    assert_eq!(text.matches(&model.list.as_ref().unwrap().reason).count(), 1, "{text}");
+    assert!(
+        text.contains("  1 rule  ") && !text.contains(" 1 rules") && text.contains("+- one standard error of the difference"),
+        "{text}"
+    );
+    let one = listing(RuleLimit::Exactly(1)).fit(&data).unwrap();
+    assert!(!one.export_text(SHOWN).contains("1 rules") && one.export_text(0).contains("... and 1 more rule\n"));
+}
+
+#[test]
 fn rules_are_simple_and_none_is_said_twice() {
     let data = generate::banana(300, 2);
     let model = listing(RuleLimit::Exactly(12)).fit(&data).unwrap();
@@ -86,6 +100,16 @@ fn classes_share_their_rules_and_are_judged_together() {
         assert_eq!(rule.adds_by_class.len(), 3);
         assert!(rule.adds_by_class.iter().any(|adds| (adds - rule.adds).abs() < 1e-12));
     }
+    // The text says what every rule and every column adds to every class, each once.
+    let text = model.export_text(SHOWN);
+    for rule in model.rules() {
+        let adds: Vec<String> = rule.adds_by_class.iter().zip(&model.classes).map(|(adds, name)| format!("{name} {adds:+.4}")).collect();
+        let (_, after) = text.split_once(&format!(" {}\n", rule.text)).unwrap();
+        assert_eq!(after.lines().next().unwrap().trim(), adds.join(", "));
+    }
+    let crate::methods::feature_induction::model::Final::Linear(machine) = &model.machine else { unreachable!() };
+    let of_x1: Vec<String> = (0..3).map(|k| format!("{} {:+.4}", model.classes[k], machine.output(k)[0])).collect();
+    assert!(text.contains(&format!("    {}\n", of_x1.join(", "))) && text.matches("x1 (mean").count() == 1, "{text}");
     assert!(model.inductions[1].features.is_empty() && model.inductions[1].stages.len() == list.chosen + 1);
     let (staged, whole) =
         (model.staged_decisions(&data.x, list.chosen, &Context::single()).unwrap(), model.decision_values(&data.x).unwrap());

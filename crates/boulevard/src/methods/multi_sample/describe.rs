@@ -2,8 +2,9 @@
 
 use super::learner::Method;
 use super::model::MultiSampleModel;
+use crate::kernel::Gamma;
 use crate::svm::{Fact, tolerance};
-use crate::words::g;
+use crate::words::{g, general};
 
 /// A classifier of sets.
 pub(super) fn facts(model: &MultiSampleModel) -> Vec<Fact> {
@@ -19,9 +20,7 @@ pub(super) fn facts(model: &MultiSampleModel) -> Vec<Fact> {
         _ => settings.c,
     };
     let mut facts = vec![("kind", format!("classifier of sets, C = {}", g(c))), ("decides by", how)];
-    if let Some(chosen) = &model.chosen {
-        facts.push(("chosen", chosen.why.clone()));
-    }
+    facts.push(("chosen", model.chosen.as_ref().map_or_else(|| as_asked(model), |chosen| chosen.why.clone())));
     facts.push(("kernel", model.single.machine.kernel.in_words()));
     let classes: Vec<String> =
         model.classes.iter().zip(&model.priors).map(|(name, prior)| format!("{name} (prior {})", g(*prior))).collect();
@@ -42,4 +41,30 @@ pub(super) fn facts(model: &MultiSampleModel) -> Vec<Fact> {
     }
     facts.push(tolerance(&settings.solver));
     facts
+}
+
+/// What decides and how wide its kernel is, where no trials chose it.
+fn as_asked(model: &MultiSampleModel) -> String {
+    let settings = &model.parameters;
+    let method = match model.method() {
+        Method::Direct => "direct",
+        Method::Vote => "vote",
+        Method::Auto | Method::Consensus => "consensus",
+    };
+    let why = if settings.method == Method::Auto {
+        "too few rows of a class to hold some out and compare methods; `method` says otherwise"
+    } else {
+        "as asked by `method`"
+    };
+    let alone = model.single.machine.kernel.gamma().and_then(Gamma::value);
+    let width = match (model.gamma(), alone, settings.kernel.gamma()) {
+        (Some(gamma), Some(alone), Some(Gamma::Rule(_))) if gamma != alone => {
+            let k = settings.n_samples_per_decision;
+            format!("; gamma = {}, the rule's {} over {k}, because {k} samples stand side by side", general(gamma, 3), general(alone, 3))
+        }
+        (Some(gamma), _, Some(Gamma::Rule(_))) => format!("; gamma = {} by the rule for single samples", general(gamma, 3)),
+        (Some(gamma), ..) => format!("; gamma = {}, as given", general(gamma, 3)),
+        _ => String::new(),
+    };
+    format!("{method}, {why}; C = {}{width}", g(settings.c))
 }

@@ -10,6 +10,7 @@ use super::learner::{Method, MultiSample};
 use super::pictures;
 use crate::data::{Categories, Dataset, Matrix, Sets};
 use crate::error::Result;
+use crate::kernel::Gamma;
 use crate::observe::Context;
 use crate::picture::Picture;
 use crate::svm::{
@@ -85,6 +86,14 @@ impl MultiSampleModel {
             (Method::Auto, None) => Method::Consensus,
             (given, _) => given,
         }
+    }
+
+    /// The width of the kernel that sets of the size asked for are judged with: a direct machine's own, else that of single samples. None
+    /// for kernels without one.
+    pub fn gamma(&self) -> Option<f64> {
+        let k = self.parameters.n_samples_per_decision;
+        let direct = self.machines.iter().find(|machine| self.method() == Method::Direct && machine.size == k);
+        direct.map_or(&self.single.machine.kernel, |machine| &machine.kernel).gamma().and_then(Gamma::value)
     }
 
     /// What its direct machines were fitted with.

@@ -25,6 +25,7 @@ use crate::observe::{Context, StopReason};
 use crate::parallel;
 use crate::random::Random;
 use crate::svm::argmax;
+use crate::words::counted;
 
 /// What held-out rows say.
 pub(super) enum Held {
@@ -229,7 +230,7 @@ fn pick(wrong: &[Vec<f64>], held: f64, automatic: bool, choice: &Choice) -> Rule
     let near = |count: &usize| errors[*count] - errors[best] <= uncertainties[*count] + 1e-12;
     let chosen = if automatic { (0..=best).find(near).unwrap_or(best) } else { longest(&errors, &between) };
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);
-    let rules = |count: usize| if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
+    let rules = |count: usize| counted(count, "rule");
     let mut reason = match (automatic, chosen == best) {
         (true, false) => format!(
             "{}: held-out error {}, above the lowest ({} with {}) by no more than one standard error of the difference ({})",

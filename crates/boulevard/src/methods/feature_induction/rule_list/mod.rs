@@ -30,6 +30,7 @@ use crate::observe::{Context, StopReason, stopped};
 use crate::parallel;
 use crate::solver::linear::LinearLoss;
 use crate::svm::{FitReport, LinearMachine, worse};
+use crate::words::counted;
 
 /// Rules at most where their number is chosen: what fits on a page.
 pub const SHOWN: usize = 20;
@@ -169,7 +170,7 @@ pub(super) fn fit(settings: &FeatureInduction, table: &TrainingTable, outputs: &
     list.candidates = pool.len();
     if list.chosen < count {
         let why = if halted(stop) { "the fit was stopped" } else { "no further rule promised anything" };
-        list.reason = format!("{}; {} rules were found: {why}", list.reason, list.chosen);
+        list.reason = format!("{}; found: {}, because {why}", list.reason, counted(list.chosen, "rule"));
     }
     let mut report = FitReport { stop, iterations: path.iterations, ..FitReport::default() };
     for solution in path.solutions.iter().flatten() {
@@ -210,7 +211,7 @@ fn decide(settings: &FeatureInduction, table: &TrainingTable, held: &Held) -> (u
     };
     match (held, settings.max_rules) {
         (Held::Found { list, choice }, _) => (list.chosen, list.clone(), Some(choice.clone())),
-        (_, RuleLimit::Exactly(count)) => (count, plain(count, format!("{count} rules were asked for")), None),
+        (_, RuleLimit::Exactly(count)) => (count, plain(count, format!("{}, as asked for", counted(count, "rule"))), None),
         (Held::Stopped, _) => (0, plain(0, "stopped before held-out rows had been judged".into()), None),
         (Held::TooFew, RuleLimit::AtMost(count)) => {
             let reason = format!(

@@ -8,7 +8,7 @@
 //! | a neighbor on a path is solved | Newton's method from its weights |
 //!
 //! Every route ends in the certificate; where Newton's method stalls, the interior point method takes over, first with the usual curve
-//! parameter, then with a smaller one, which is slower and steadier. Whatever happens, the best certificate of all is the answer.
+//! parameter, then with a smaller one, which is slower and steadier; where that stalls too, a smaller c is solved and raised. Whatever happens, the best certificate of all is the answer.
 
 mod answer;
 mod ascent;
@@ -54,6 +54,11 @@ const FEW_ROWS: usize = 400;
 /// Turns in the space of samples, and the share of the primal that switches may still gain when the first certificate is asked for.
 const SAMPLED_TURNS: usize = 100;
 const SAMPLED_GOAL: f64 = 1e-3;
+/// The c with which the last resort begins, by what it grows where that works, the smallest growth worth trying, and trials at most.
+const GENTLE_C: f64 = 2.0;
+const FACTOR: f64 = 1.5;
+const SMALLEST_FACTOR: f64 = 1.0001;
+const STAGES: usize = 60;
 /// Multiplications of an interior point step up to which it is the first choice.
 const SMALL_STEP: f64 = 4e6;
 
@@ -148,7 +153,46 @@ impl Run<'_, '_> {
         if features && let Some(stop) = self.ascend(&[0.0]) {
             return stop;
         }
-        StopReason::MaxIterations
+        self.by_neighbors().unwrap_or(StopReason::MaxIterations)
+    }
+
+    /// The last resort: problems whose multipliers may grow less, one after the other, each the start of Newton's method for the next.
+    fn by_neighbors(&mut self) -> Option<StopReason> {
+        let goal = self.problem.margin.c;
+        let (mut reached, mut start) = (GENTLE_C.min(goal), None);
+        let (mut c, mut factor) = (reached, FACTOR);
+        for _ in 0..STAGES {
+            let mut neighbor = Problem { ..*self.problem };
+            neighbor.margin.c = c;
+            let mut run = Run { problem: &neighbor, limits: self.limits, context: self.context, steps: self.steps, best: None };
+            let mut stop = None;
+            for curve in CURVES {
+                let point = match &start {
+                    None => Point::zero(&neighbor, curve),
+                    Some(Certificate { on, sums, bias, .. }) => Point::from_weights(&neighbor, curve, on, sums, bias),
+                };
+                stop = run.newton(point, false, NEWTON_STEPS);
+                if stop.is_some() {
+                    break;
+                }
+            }
+            self.steps = run.steps;
+            match stop {
+                None if factor < SMALLEST_FACTOR => return None,
+                None => factor = factor.sqrt(),
+                Some(StopReason::Converged) if c == goal => {
+                    self.keep(run.best?);
+                    return stop;
+                }
+                Some(StopReason::Converged) => {
+                    (reached, start) = (c, run.best);
+                    factor = (factor * factor).min(FACTOR);
+                }
+                _ => return stop,
+            }
+            c = goal.min(reached * factor);
+        }
+        None
     }
 
     /// Whether the space of samples is the place to work in: there are many more features than samples, or a rough answer is asked for

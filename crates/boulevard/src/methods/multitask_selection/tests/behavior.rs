@@ -268,6 +268,17 @@ fn the_search_finds_that_selection_helps_and_transfer_is_reported() {
     assert!(report.together.iter().chain(&report.alone).all(|error| (0.0..0.5).contains(error)));
 }
 
+/// A problem on which every other method stalls: eight rows, rare switches, wide bounds.
+#[test]
+fn what_stalls_is_reached_by_way_of_smaller_bounds() {
+    let set = tasks(536, 1, 8, 10, false);
+    let learner =
+        MultiTaskSelection { ln_rho: Some(-26.783531229758587), c: Some(268.0390059312016), bias: BiasPrior::Gaussian, ..given() };
+    let model = learner.fit_tasks(&set, &Context::single()).unwrap();
+    assert_eq!(model.report.stop, StopReason::Converged);
+    assert!(model.report.gap <= 1e-6, "gap {}", model.report.gap);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
