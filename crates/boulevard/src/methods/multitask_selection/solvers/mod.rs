@@ -8,7 +8,8 @@
 //! | a neighbor on a path is solved | Newton's method from its weights |
 //!
 //! Every route ends in the certificate; where Newton's method stalls, the interior point method takes over, first with the usual curve
-//! parameter, then with a smaller one, which is slower and steadier; where that stalls too, a smaller c is solved and raised. Whatever happens, the best certificate of all is the answer.
+//! parameter, then with a smaller one, which is slower and steadier; where that stalls too, a smaller c is solved and raised. Whatever
+//! happens, the best certificate of all is the answer.
 
 mod answer;
 mod ascent;
