@@ -102,6 +102,7 @@ def _frozen(values: Any) -> tuple[Any, ...] | None:
 
 def _first_hole(X: Any) -> str:
     """Where the first missing value of a table is; nothing where the table is of no kind that can be looked through."""
+    found: list[Any]
     if sp.issparse(X):
         places = X.tocoo()
         holes = np.flatnonzero(np.isnan(places.data))

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::padded;
 use super::rows::{KernelRows, fill_watched};
 use crate::data::{Matrix, largest_absolute};
 use crate::error::{Error, Result};
@@ -90,6 +91,15 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
                 }
                 _ => out.iter_mut().zip(columns.clone()).for_each(|(to, c)| *to = T::from_f64(self.get(row, c))),
             }
+        }
+    }
+
+    fn resident(&self, row: usize) -> Option<&[T]> {
+        let first = row * self.columns;
+        match (&self.values, &self.chosen) {
+            // The next row's values are as good a padding as any; behind the last row there may be none.
+            (Values::Rows(Matrix::F64(dense)), None) => T::borrow(dense.values().get(first..first + padded(self.columns))?),
+            _ => None,
         }
     }
 

@@ -15,6 +15,8 @@ pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 's
     fn from_f64(value: f64) -> Self;
     /// Widens to `f64`.
     fn to_f64(self) -> f64;
+    /// The values as they are, if they are of this type.
+    fn borrow(values: &[f64]) -> Option<&[Self]>;
     /// `self * a + b`, rounded twice where the hardware has nothing better.
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// Half the distance from 1 to the next number: the bound of one relative rounding error.
@@ -47,6 +49,10 @@ macro_rules! dispatch {
 
 impl Real for f32 {
     #[inline(always)]
+    fn borrow(_: &[f64]) -> Option<&[Self]> {
+        None
+    }
+    #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value as Self
     }
@@ -67,6 +73,10 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    #[inline(always)]
+    fn borrow(values: &[f64]) -> Option<&[Self]> {
+        Some(values)
+    }
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value

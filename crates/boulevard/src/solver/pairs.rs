@@ -15,6 +15,8 @@ const MARGIN: f64 = 0.97;
 const WIDEST_MARGIN: f64 = 0.1;
 /// The kernel's rounding error in single precision may be at most this share of the tolerance.
 const SINGLE_SHARE: f64 = 0.02;
+/// Steps per sample on rows in double precision before they are copied in single.
+const RESIDENT_STEPS: u64 = 2;
 /// Exact gradients after which single precision is given up.
 const CORRECTIONS: usize = 4;
 
@@ -30,7 +32,8 @@ impl Solver<'_> {
         iterations: &mut u64,
         current: &mut bool,
     ) -> Result<Option<StopReason>> {
-        let enough = match stopped_by(self.single_is_enough(problem, options))? {
+        let unsolved = self.on_resident_rows(problem, options, b, gradient, iterations);
+        let enough = match stopped_by(unsolved.and_then(|unsolved| Ok(unsolved && self.single_is_enough(problem, options)?)))? {
             Ok(enough) => enough,
             Err(reason) => return Ok(Some(reason)),
         };
@@ -80,7 +83,7 @@ impl Solver<'_> {
             }
         }
         loop {
-            let outcome = match stopped_by(self.run_double(problem, options, b, gradient, iterations))? {
+            let outcome = match stopped_by(self.run_double(problem, options, None, b, gradient, iterations))? {
                 Ok(outcome) => outcome,
                 Err(reason) => return Ok(Some(reason)),
             };
@@ -98,6 +101,25 @@ impl Solver<'_> {
                 return Ok(Some(if reached || outcome == PassOutcome::Reached { StopReason::Converged } else { StopReason::Rounding }));
             }
         }
+    }
+
+    /// First steps on rows that are in memory in double precision: few steps do not pay for copies in single. Whether more are needed.
+    fn on_resident_rows(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+    ) -> Result<bool> {
+        let n = problem.len() as u64;
+        if problem.len() <= SMALL || self.source.double()?.resident(0).is_none() {
+            return Ok(true);
+        }
+        let outcome = self.run_double(problem, options, Some(*iterations + RESIDENT_STEPS * n), b, gradient, iterations)?;
+        let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
+        debug_assert!(whole, "samples are left out later");
+        Ok(outcome == PassOutcome::Paused)
     }
 
     /// Where steps ran out there is time for the exact gradient of samples that were left out; whether it is known now.
@@ -157,11 +179,12 @@ impl Solver<'_> {
         &mut self,
         problem: &DualProblem<'_>,
         options: &Options,
+        pause_at: Option<u64>,
         b: &mut [f64],
         gradient: &[f64],
         iterations: &mut u64,
     ) -> Result<PassOutcome> {
-        let limits = self.limits(problem, options, options.tolerance);
+        let limits = Limits { pause_at, ..self.limits(problem, options, options.tolerance) };
         // Rows in single precision are not needed any more.
         self.single = None;
         let budget = self.budget(problem, size_of::<f64>());
