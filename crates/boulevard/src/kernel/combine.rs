@@ -95,12 +95,14 @@ impl<T: Real> KernelRows<T> for GivenRows<'_> {
     }
 
     fn resident(&self, row: usize) -> Option<&[T]> {
+        let values = match (&self.values, &self.chosen) {
+            (Values::Rows(Matrix::F64(dense)), None) => dense.values(),
+            (Values::Block(values), None) => values,
+            _ => return None,
+        };
+        // The next row's values are as good a padding as any; behind the last row there may be none.
         let first = row * self.columns;
-        match (&self.values, &self.chosen) {
-            // The next row's values are as good a padding as any; behind the last row there may be none.
-            (Values::Rows(Matrix::F64(dense)), None) => T::borrow(dense.values().get(first..first + padded(self.columns))?),
-            _ => None,
-        }
+        T::borrow(values.get(first..first + padded(self.columns))?)
     }
 
     fn work(&self) -> usize {

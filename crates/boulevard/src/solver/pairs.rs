@@ -15,8 +15,10 @@ const MARGIN: f64 = 0.97;
 const WIDEST_MARGIN: f64 = 0.1;
 /// The kernel's rounding error in single precision may be at most this share of the tolerance.
 const SINGLE_SHARE: f64 = 0.02;
-/// Steps per sample on rows in double precision before they are copied in single.
-const RESIDENT_STEPS: u64 = 2;
+/// Steps per sample on rows in double precision before they are copied in single: with C = 1 5000 samples take one and end there. With
+/// wider bounds (times the largest diagonal value) they take many, and copies pay from the first one on.
+const RESIDENT_STEPS: f64 = 1.25;
+const WIDE: f64 = 4.0;
 /// Exact gradients after which single precision is given up.
 const CORRECTIONS: usize = 4;
 
@@ -109,14 +111,15 @@ impl Solver<'_> {
         problem: &DualProblem<'_>,
         options: &Options,
         b: &mut [f64],
-        gradient: &mut Vec<f64>,
+        gradient: &mut [f64],
         iterations: &mut u64,
     ) -> Result<bool> {
-        let n = problem.len() as u64;
-        if problem.len() <= SMALL || self.source.double()?.resident(0).is_none() {
+        let widest = problem.lower.iter().zip(problem.upper).fold(0.0, |most: f64, (low, high)| most.max(high - low));
+        if problem.len() <= SMALL || widest * self.largest_diagonal() > WIDE || self.source.double()?.resident(0).is_none() {
             return Ok(true);
         }
-        let outcome = self.run_double(problem, options, Some(*iterations + RESIDENT_STEPS * n), b, gradient, iterations)?;
+        let pause_at = *iterations + (RESIDENT_STEPS * problem.len() as f64) as u64;
+        let outcome = self.run_double(problem, options, Some(pause_at), b, gradient, iterations)?;
         let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
         debug_assert!(whole, "samples are left out later");
         Ok(outcome == PassOutcome::Paused)

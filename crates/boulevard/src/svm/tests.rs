@@ -106,6 +106,30 @@ fn the_order_of_rows_and_the_storage_do_not_matter() {
     close(&model.outputs_in(&given.x, &context).unwrap(), &reference, 1e-7, "precomputed");
 }
 
+/// Large enough for pair steps on the matrix itself; rows of 701 and of 3203 values need the next row as padding, and the last has none.
+#[test]
+fn a_large_given_matrix_is_solved_where_it_lies() {
+    for n in [701, 3203] {
+        let data = generate::two_gaussians(n, 4, 5, 1.5);
+        let svc = Svc { kernel: Kernel::rbf(0.2), solver: SolverSettings { tolerance: 1e-5, ..Default::default() }, ..Svc::default() };
+        let plain = svc.fit(&data).unwrap();
+        let gram = crate::kernel::rows::<f64>(&svc.kernel, &data.x, &Context::single()).unwrap();
+        let gram = crate::kernel::whole(&*gram, 2, &Context::default()).unwrap();
+        let given = Dataset { x: Matrix::dense(gram, n, n).unwrap(), ..data.clone() };
+        let svc = Svc { kernel: Kernel::Precomputed, ..svc };
+        let [one, two] = [1, 2].map(|threads| svc.fit_in(&given, &Context::default().with_threads(threads)).unwrap());
+        assert_eq!(one.machine, two.machine, "{n}");
+        let (found, expected) = (one.report.objective, plain.report.objective);
+        assert!((found - expected).abs() <= 1e-6 * expected.abs(), "{n}: {found} and {expected}");
+        close(
+            &one.outputs_in(&given.x, &Context::default()).unwrap(),
+            &plain.outputs_in(&data.x, &Context::default()).unwrap(),
+            2e-4,
+            "given",
+        );
+    }
+}
+
 #[test]
 fn threads_and_batches_give_the_same_bits() {
     let data = three_classes(1500);
