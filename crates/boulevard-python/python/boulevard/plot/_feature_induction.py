@@ -111,6 +111,7 @@ class InductionDisplay:
         if self.chosen is not None:
             ax.axvline(self.chosen, color="0.8", linewidth=1, zorder=0)
         ax.set_xlabel("induced features")
+        ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         ax.set_ylabel("error in %")
         ax.set_ylim(bottom=0)
         ax.legend(title="error")
@@ -278,6 +279,7 @@ class RulesPathDisplay:
             ax.axhline(100 * path.unlimited_error, color="0.5", linestyle="--", label=f"whole trees, {100 * path.unlimited_error:.1f} %")
         ax.axvline(path.chosen, color="0.8", linewidth=1, zorder=0, label=f"chosen: {path.chosen}")
         ax.set(xlabel="rules", ylabel="error in %")
+        ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         ax.set_ylim(bottom=0)
         ax.legend(fontsize="small", title="error")
         self.ax_, self.figure_ = ax, ax.figure
