@@ -23,7 +23,7 @@ fn questions(columns: usize) -> Option<Matrix<'static>> {
         let values: Vec<f64> = (0..ROWS).flat_map(|row| (0..columns).map(move |column| value(row, column))).collect();
         return Matrix::dense(values, ROWS, columns).ok();
     }
-    let indices: Vec<usize> = (0..ROWS).flat_map(|_| [0, 1, columns - 1]).collect();
+    let indices: Vec<u32> = (0..ROWS).flat_map(|_| [0, 1, (columns - 1) as u32]).collect();
     let values: Vec<f64> = (0..ROWS).flat_map(|row| (0..3).map(move |column| value(row, column))).collect();
     Csr::new((0..=ROWS).map(|row| 3 * row).collect::<Vec<_>>(), indices, values, columns).ok().map(Matrix::Sparse)
 }

@@ -1,9 +1,10 @@
-//! numpy arrays in and out. Dense tables are borrowed, never copied; of sparse ones the column numbers are widened, and the values
-//! borrowed where they are doubles in the order of their columns.
+//! numpy arrays in and out. Dense tables are borrowed, never copied; so are the column numbers and values of sparse ones where they are
+//! 32-bit numbers in rising order and doubles.
 
 use boulevard::data::{Csr, Matrix};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::errors::convert;
@@ -14,8 +15,38 @@ pub enum Table<'py> {
     F64(PyReadonlyArray2<'py, f64>),
     /// C-ordered `float32`.
     F32(PyReadonlyArray2<'py, f32>),
-    /// CSR, places already widened.
-    Sparse { offsets: Vec<usize>, indices: Vec<usize>, values: Values<'py>, columns: usize },
+    /// CSR, offsets already widened.
+    Sparse { offsets: Vec<usize>, indices: Columns<'py>, values: Values<'py>, columns: usize },
+}
+
+const NEGATIVE: &str = "indices must not be negative";
+
+/// The column numbers of a sparse table.
+pub enum Columns<'py> {
+    /// Python's own: `int32` without a sign. What was negative is far beyond all columns.
+    Borrowed(PyReadonlyArray1<'py, u32>),
+    /// A copy of other numbers.
+    Copied(Vec<u32>),
+}
+
+impl Columns<'_> {
+    fn extract<'py>(array: &Bound<'py, PyAny>) -> PyResult<Columns<'py>> {
+        if array.extract::<PyReadonlyArray1<'py, i32>>().is_ok_and(|array| array.as_slice().is_ok()) {
+            return Ok(Columns::Borrowed(array.call_method1(intern!(array.py(), "view"), (intern!(array.py(), "uint32"),))?.extract()?));
+        }
+        let narrow = |column: usize| {
+            let outside = || PyValueError::new_err(format!("column {column} is too large: the last one that is allowed is {}", u32::MAX));
+            u32::try_from(column).map_err(|_| outside())
+        };
+        counts(array)?.into_iter().map(narrow).collect::<PyResult<_>>().map(Columns::Copied)
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Self::Borrowed(array) => array.as_slice().unwrap_or_default(),
+            Self::Copied(columns) => columns,
+        }
+    }
 }
 
 /// The stored values of a sparse table.
@@ -55,7 +86,7 @@ impl<'py> Table<'py> {
         let Ok((offsets, indices, values, columns)) = x.extract::<Parts<'py>>() else {
             return Err(PyTypeError::new_err("X must be a 2-D float array or the parts of a CSR matrix"));
         };
-        Ok(Self::Sparse { offsets: counts(&offsets)?, indices: counts(&indices)?, values: Values::extract(&values)?, columns })
+        Ok(Self::Sparse { offsets: counts(&offsets)?, indices: Columns::extract(&indices)?, values: Values::extract(&values)?, columns })
     }
 
     /// The library's view of the same memory; a copy of sparse rows whose columns do not rise.
@@ -72,9 +103,13 @@ impl<'py> Table<'py> {
                 Matrix::dense_f32(array.as_slice().map_err(order)?, rows, columns)
             }
             Self::Sparse { offsets, indices, values, columns } => {
-                let values = values.as_slice();
-                let ordered = Csr::new(offsets.as_slice(), indices.as_slice(), values, *columns);
-                let csr = ordered.or_else(|_| Csr::from_unordered(offsets.clone(), indices.clone(), values.to_vec(), *columns));
+                let signed = matches!(indices, Columns::Borrowed(_));
+                let (indices, values) = (indices.as_slice(), values.as_slice());
+                let ordered = Csr::new(offsets.as_slice(), indices, values, *columns);
+                if signed && ordered.is_err() && indices.iter().any(|&column| i32::try_from(column).is_err()) {
+                    return Err(PyValueError::new_err(NEGATIVE));
+                }
+                let csr = ordered.or_else(|_| Csr::from_unordered(offsets.clone(), indices.to_vec(), values.to_vec(), *columns));
                 return csr.map(Matrix::Sparse).map_err(|error| Python::attach(|py| convert(py, error)));
             }
         };
@@ -90,7 +125,7 @@ pub fn counts(array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     ) -> PyResult<Vec<usize>> {
         let array = array.as_array();
         if array.iter().any(|&value| value < T::default()) {
-            return Err(PyValueError::new_err("indices must not be negative"));
+            return Err(PyValueError::new_err(NEGATIVE));
         }
         Ok(array.iter().map(|&value| to(value)).collect())
     }
@@ -153,7 +188,10 @@ pub fn table<'py, T: numpy::Element>(py: Python<'py>, values: Vec<T>, rows: usiz
 }
 
 /// 32-bit numbers, as scikit-learn stores rows and counts.
-pub fn int32<'py>(py: Python<'py>, values: &[usize]) -> Bound<'py, PyArray1<i32>> {
+pub fn int32<'py, T: Copy>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<i32>>
+where
+    i32: TryFrom<T>,
+{
     values.iter().map(|&v| i32::try_from(v).unwrap_or(i32::MAX)).collect::<Vec<i32>>().into_pyarray(py)
 }
 

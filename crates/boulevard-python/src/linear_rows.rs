@@ -19,7 +19,7 @@ const ROWS_AT_ONCE: usize = 1 << 20;
 pub trait Answer: Send + Sized {
     /// The numbers of the rows in `range`, and whether all sums behind them are finite.
     fn of<I: Place, V: Copy + Into<f64> + Sync>(
-        rows: &SparseRows<'_, I, V>,
+        rows: &SparseRows<'_, I, I, V>,
         machine: &LinearMachine,
         turned: Option<&SideBySide>,
         range: Range<usize>,
@@ -30,7 +30,7 @@ pub trait Answer: Send + Sized {
 /// Decision values.
 impl Answer for f64 {
     fn of<I: Place, V: Copy + Into<f64> + Sync>(
-        rows: &SparseRows<'_, I, V>,
+        rows: &SparseRows<'_, I, I, V>,
         machine: &LinearMachine,
         turned: Option<&SideBySide>,
         range: Range<usize>,
@@ -43,7 +43,7 @@ impl Answer for f64 {
 /// Class codes.
 impl Answer for i64 {
     fn of<I: Place, V: Copy + Into<f64> + Sync>(
-        rows: &SparseRows<'_, I, V>,
+        rows: &SparseRows<'_, I, I, V>,
         machine: &LinearMachine,
         turned: Option<&SideBySide>,
         range: Range<usize>,
@@ -108,7 +108,7 @@ impl Task<'_, '_> {
         self.ask(&SparseRows { offsets, columns, values: values.as_slice().ok()? })
     }
 
-    fn ask<I: Place, V: Copy + Into<f64> + Sync, T: Answer>(&self, rows: &SparseRows<'_, I, V>) -> Option<PyResult<(Vec<T>, usize)>> {
+    fn ask<I: Place, V: Copy + Into<f64> + Sync, T: Answer>(&self, rows: &SparseRows<'_, I, I, V>) -> Option<PyResult<(Vec<T>, usize)>> {
         let Self { py, machine, turned, threads } = *self;
         let mut answers = Vec::new();
         for first in (0..rows.len()).step_by(ROWS_AT_ONCE) {

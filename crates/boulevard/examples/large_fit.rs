@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).and_then(|line| line.split_whitespace().nth(1)).unwrap_or("?");
     println!(
-        "{} x {}: {seconds:.3} s, {} steps, {} support vectors, objective {:.4}, violation {:.2e}, gap {:.1e}, peak {peak} kB; {}",
+        "{} x {}: {seconds:.4} s, {} steps, {} support vectors, objective {:.4}, violation {:.2e}, gap {:.1e}, peak {peak} kB; {}",
         data.len(),
         data.x.columns(),
         report.iterations,

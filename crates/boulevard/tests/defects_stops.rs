@@ -91,7 +91,7 @@ fn sparse(rows: usize, columns: usize, stored: usize) -> Matrix<'static> {
     for _ in 0..rows {
         let step = columns / stored;
         for place in 0..stored {
-            indices.push(place * step + random.below(step));
+            indices.push((place * step + random.below(step)) as u32);
             values.push(random.normal());
         }
         offsets.push(indices.len());

@@ -93,7 +93,7 @@ impl Imputer {
                 Some(Matrix::dense_f32(values, x.rows(), x.columns())?)
             }
             Matrix::Sparse(csr) if csr.values().iter().any(|v| v.is_nan()) => {
-                let values: Vec<f64> = csr.indices().iter().zip(csr.values()).map(|(&column, &v)| fill(column, v)).collect();
+                let values: Vec<f64> = csr.indices().iter().zip(csr.values()).map(|(&column, &v)| fill(column as usize, v)).collect();
                 Some(Matrix::Sparse(super::Csr::new(csr.offsets().to_vec(), csr.indices().to_vec(), values, x.columns())?))
             }
             _ => None,

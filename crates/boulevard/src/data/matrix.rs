@@ -41,11 +41,11 @@ impl<'a, T: Clone> Dense<'a, T> {
     }
 }
 
-/// Sparse rows (CSR): 64-bit offsets and column numbers, `f64` values; columns rise within a row.
+/// Sparse rows (CSR): 64-bit offsets, 32-bit column numbers, `f64` values; columns rise within a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr<'a> {
     offsets: Cow<'a, [usize]>,
-    indices: Cow<'a, [usize]>,
+    indices: Cow<'a, [u32]>,
     values: Cow<'a, [f64]>,
     columns: usize,
 }
@@ -54,7 +54,7 @@ impl<'a> Csr<'a> {
     /// Checks and takes (or borrows) the three arrays. Row `i` is `offsets[i]..offsets[i + 1]`.
     pub fn new(
         offsets: impl Into<Cow<'a, [usize]>>,
-        indices: impl Into<Cow<'a, [usize]>>,
+        indices: impl Into<Cow<'a, [u32]>>,
         values: impl Into<Cow<'a, [f64]>>,
         columns: usize,
     ) -> Result<Self> {
@@ -65,7 +65,7 @@ impl<'a> Csr<'a> {
     }
 
     /// The same for rows whose columns come in any order, some of them several times: rows are sorted, repeated columns summed.
-    pub fn from_unordered(offsets: Vec<usize>, indices: Vec<usize>, values: Vec<f64>, columns: usize) -> Result<Csr<'static>> {
+    pub fn from_unordered(offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64>, columns: usize) -> Result<Csr<'static>> {
         let mut csr = Csr { offsets: offsets.into(), indices: indices.into(), values: values.into(), columns };
         csr.check_offsets()?;
         csr.order();
@@ -105,7 +105,7 @@ impl<'a> Csr<'a> {
                 return Err(Error::data(format!("sparse row {row}: column {} follows column {}; columns must rise", pair[1], pair[0])));
             }
             if let Some(&last) = row_indices.last()
-                && last >= self.columns
+                && last as usize >= self.columns
             {
                 return Err(Error::data(format!("sparse row {row}: column {last} is outside the {} columns", self.columns)));
             }
@@ -117,7 +117,7 @@ impl<'a> Csr<'a> {
     /// need to be turned round.
     fn order(&mut self) {
         let (offsets, indices, values) = (self.offsets.to_mut(), self.indices.to_mut(), self.values.to_mut());
-        let mut pairs: Vec<(usize, f64)> = Vec::new();
+        let mut pairs: Vec<(u32, f64)> = Vec::new();
         let (mut kept, mut start) = (0, 0);
         for end in offsets.iter_mut().skip(1) {
             let row = start..*end;
@@ -154,7 +154,7 @@ impl<'a> Csr<'a> {
     }
 
     /// Column numbers and values of one row.
-    pub fn row(&self, row: usize) -> (&[usize], &[f64]) {
+    pub fn row(&self, row: usize) -> (&[u32], &[f64]) {
         let range = self.offsets[row]..self.offsets[row + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
@@ -170,7 +170,7 @@ impl<'a> Csr<'a> {
     }
 
     /// Column numbers of all values.
-    pub fn indices(&self) -> &[usize] {
+    pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
@@ -245,7 +245,7 @@ impl<'a> Matrix<'a> {
             Self::F32(dense) => dense.row(row).iter().enumerate().for_each(|(j, &v)| visit(j, f64::from(v))),
             Self::Sparse(csr) => {
                 let (indices, values) = csr.row(row);
-                indices.iter().zip(values).for_each(|(&j, &v)| visit(j, v));
+                indices.iter().zip(values).for_each(|(&j, &v)| visit(j as usize, v));
             }
         }
     }
@@ -283,7 +283,7 @@ impl<'a> Matrix<'a> {
             Self::F32(dense) => f64::from(dense.row(row)[column]),
             Self::Sparse(csr) => {
                 let (indices, values) = csr.row(row);
-                indices.binary_search(&column).map_or(0.0, |place| values[place])
+                indices.binary_search_by_key(&column, |&j| j as usize).map_or(0.0, |place| values[place])
             }
         }
     }
@@ -364,7 +364,7 @@ impl<'a> Matrix<'a> {
         for row in 0..self.rows() {
             self.for_each(row, |j, v| {
                 if v != 0.0 {
-                    indices.push(j);
+                    indices.push(j as u32);
                     values.push(v);
                 }
             });
@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn malformed_sparse_tables_are_refused() {
-        let csr = |offsets: Vec<usize>, indices: Vec<usize>, values: Vec<f64>| Csr::new(offsets, indices, values, 3);
+        let csr = |offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64>| Csr::new(offsets, indices, values, 3);
         assert!(csr(vec![0, 2], vec![0, 2], vec![1.0, 2.0]).is_ok());
         for bad in [
             csr(vec![], vec![], vec![]),

@@ -181,7 +181,7 @@ impl Scaler {
                          scale by the largest absolute value, or make the table dense first"
                     )));
                 }
-                let values: Vec<f64> = csr.indices().iter().zip(csr.values()).map(|(&column, &v)| map(self, column, v)).collect();
+                let values: Vec<f64> = csr.indices().iter().zip(csr.values()).map(|(&column, &v)| map(self, column as usize, v)).collect();
                 Csr::new(csr.offsets().to_vec(), csr.indices().to_vec(), values, columns).map(Matrix::Sparse)
             }
         }

@@ -69,7 +69,7 @@ impl<T: Real> Stored<T> {
 /// then grow with the values that are there, not with a column number that somebody wrote into a file.
 enum Numbers {
     Own(usize),
-    Ranks(Vec<usize>),
+    Ranks(Vec<u32>),
 }
 
 impl Numbers {
@@ -82,7 +82,7 @@ impl Numbers {
         if columns <= 1024 || columns / Self::SCATTERED <= stored {
             return Self::Own(columns);
         }
-        let mut used: Vec<usize> = tables.iter().flat_map(|x| x.indices().iter().copied()).collect();
+        let mut used: Vec<u32> = tables.iter().flat_map(|x| x.indices().iter().copied()).collect();
         used.sort_unstable();
         used.dedup();
         Self::Ranks(used)
@@ -95,9 +95,9 @@ impl Numbers {
         }
     }
 
-    fn of(&self, column: usize) -> u32 {
+    fn of(&self, column: u32) -> u32 {
         match self {
-            Self::Own(_) => column as u32,
+            Self::Own(_) => column,
             Self::Ranks(used) => used.binary_search(&column).expect("all columns in use were collected") as u32,
         }
     }

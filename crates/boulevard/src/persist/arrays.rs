@@ -35,6 +35,11 @@ impl ArrayWriter {
         self.put(name, Dtype::U64, vec![values.len()], values.iter().flat_map(|&v| (v as u64).to_le_bytes()).collect());
     }
 
+    /// Adds 32-bit numbers; files have 64 bits for them.
+    pub(super) fn put_numbers(&mut self, name: String, values: &[u32]) {
+        self.put(name, Dtype::U64, vec![values.len()], values.iter().flat_map(|&v| u64::from(v).to_le_bytes()).collect());
+    }
+
     /// Adds bytes as they are.
     pub(super) fn put_bytes(&mut self, name: String, bytes: Vec<u8>) {
         self.put(name, Dtype::U8, vec![bytes.len()], bytes);
@@ -80,9 +85,17 @@ impl<'a> ArrayReader<'a> {
 
     /// A list of counts or places.
     pub(super) fn list_usize(&self, name: &str) -> Result<Vec<usize>> {
+        self.list(name, "this computer")
+    }
+
+    /// Whole numbers of at most 32 bits.
+    pub(super) fn list_u32(&self, name: &str) -> Result<Vec<u32>> {
+        self.list(name, "a column number")
+    }
+
+    fn list<T: TryFrom<u64>>(&self, name: &str, of: &str) -> Result<Vec<T>> {
         let values = numbers(self.get(name, Dtype::U64, 1)?.data(), u64::from_le_bytes);
-        let fits =
-            |v: u64| usize::try_from(v).map_err(|_| Error::data(format!("array `{name}` holds {v}, which is too large for this computer")));
+        let fits = |v: u64| T::try_from(v).map_err(|_| Error::data(format!("array `{name}` holds {v}, which is too large for {of}")));
         values.into_iter().map(fits).collect()
     }
 

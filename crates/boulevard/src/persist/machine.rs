@@ -61,7 +61,7 @@ pub(super) fn store_table(table: &Matrix<'_>, name: &str, arrays: &mut ArrayWrit
         }
         Matrix::Sparse(csr) => {
             arrays.put_usize(format!("{name}.offsets"), csr.offsets());
-            arrays.put_usize(format!("{name}.columns"), csr.indices());
+            arrays.put_numbers(format!("{name}.columns"), csr.indices());
             arrays.put_f64(format!("{name}.values"), vec![csr.values().len()], csr.values());
             Storage::Sparse
         }
@@ -80,7 +80,7 @@ pub(super) fn restore_table(storage: Storage, name: &str, columns: usize, arrays
             Matrix::dense_f32(values, rows, columns)
         }
         Storage::Sparse => {
-            let (offsets, indices) = (arrays.list_usize(&format!("{name}.offsets"))?, arrays.list_usize(&format!("{name}.columns"))?);
+            let (offsets, indices) = (arrays.list_usize(&format!("{name}.offsets"))?, arrays.list_u32(&format!("{name}.columns"))?);
             Ok(Matrix::Sparse(Csr::new(offsets, indices, arrays.list_f64(&format!("{name}.values"))?, columns)?))
         }
     }

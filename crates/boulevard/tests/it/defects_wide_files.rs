@@ -47,8 +47,8 @@ fn many_values_earn_a_file_many_columns() {
 
 #[test]
 fn kernels_of_sparse_tables_need_no_room_for_columns_that_hold_nothing() {
-    // Four values in 2^40 columns: a line of four numbers per column would be 35 terabytes.
-    let wide = |last: usize, columns: usize| {
+    // Four values in 2^32 columns: a line of four numbers per column would be 137 gigabytes.
+    let wide = |last: u32, columns: usize| {
         Csr::new(vec![0, 2, 3, 4, 6], vec![0, last, 1, 0, 1, last], vec![1.0, 2.0, -1.0, 0.5, 1.0, 1.5], columns).unwrap()
     };
     let target = Target::Classes(Categories::new(vec![0, 1, 1, 0], vec!["a".into(), "b".into()]).unwrap());
@@ -58,7 +58,7 @@ fn kernels_of_sparse_tables_need_no_room_for_columns_that_hold_nothing() {
         model.decision_values(&data.x).unwrap()
     };
     let narrow = fit(600, 2000);
-    let huge = fit((1 << 40) - 1, 1 << 40);
+    let huge = fit(u32::MAX, 1 << 32);
     assert_eq!(narrow.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), huge.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
 }
 
@@ -71,7 +71,7 @@ fn a_huge_column_in_a_libsvm_model_is_refused_unless_it_is_meant() {
     let model = parse(Some(100_000_000)).unwrap();
     // Judged by the columns that occur.
     let rows = 149;
-    let x = Csr::new((0..=rows).collect::<Vec<_>>(), (0..rows).collect::<Vec<_>>(), vec![1.0; rows], 100_000_000).unwrap();
+    let x = Csr::new((0..=rows).collect::<Vec<_>>(), (0..rows as u32).collect::<Vec<_>>(), vec![1.0; rows], 100_000_000).unwrap();
     let boulevard::persist::AnyModel::Svc(model) = model else { panic!("a classifier") };
     assert!(model.decision_values(&Matrix::Sparse(x)).unwrap().iter().all(|v| v.is_finite()));
 }

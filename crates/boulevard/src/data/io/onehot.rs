@@ -53,7 +53,7 @@ pub(super) fn expand(
         x.for_each(row, |column, value| {
             let (column, value) = place(column, value);
             if value.to_bits() != 0 {
-                indices.push(column);
+                indices.push(column as u32);
                 values.push(value);
             }
         });

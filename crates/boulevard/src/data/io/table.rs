@@ -32,7 +32,7 @@ enum Values {
     Single(Vec<f32>),
     Sparse {
         offsets: Vec<usize>,
-        indices: Vec<usize>,
+        indices: Vec<u32>,
         values: Vec<f64>,
         implied: usize,
     },
@@ -312,7 +312,7 @@ impl Table {
                 for &(feature, value) in &row.features {
                     // A code of 0 is a name and is kept; a number 0 is what a sparse row leaves out.
                     if value.to_bits() != 0 || matches!(self.cells[feature], Cells::Names(_)) {
-                        indices.push(feature);
+                        indices.push(feature as u32);
                         values.push(value);
                     }
                 }

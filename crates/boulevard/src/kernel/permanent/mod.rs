@@ -168,7 +168,8 @@ fn compare(x: &Matrix<'_>, a: usize, b: usize) -> Ordering {
             let ((ia, va), (ib, vb)) = (csr.row(a), csr.row(b));
             let (mut p, mut q) = (0, 0);
             loop {
-                let (column_a, column_b) = (ia.get(p).copied().unwrap_or(usize::MAX), ib.get(q).copied().unwrap_or(usize::MAX));
+                let column = |of: &[u32], place: usize| of.get(place).map_or(usize::MAX, |&j| j as usize);
+                let (column_a, column_b) = (column(ia, p), column(ib, q));
                 if column_a == usize::MAX && column_b == usize::MAX {
                     return Ordering::Equal;
                 }

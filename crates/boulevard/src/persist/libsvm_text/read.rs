@@ -259,7 +259,7 @@ struct Vectors {
     coefficients: Vec<f64>,
     per_vector: usize,
     offsets: Vec<usize>,
-    indices: Vec<usize>,
+    indices: Vec<u32>,
     values: Vec<f64>,
     /// Training rows, for precomputed kernels.
     rows: Vec<usize>,
@@ -285,7 +285,7 @@ impl Vectors {
                 return Err((lines.line, format!("more support vectors than `total_sv`, which is {total}")));
             }
             vectors.add(&words, precomputed).map_err(|message| (lines.line, message))?;
-            let last = if precomputed { vectors.rows.last() } else { vectors.indices.last() };
+            let last = if precomputed { vectors.rows.last().copied() } else { vectors.indices.last().map(|&last| last as usize) };
             vectors.widest = vectors.widest.max((last.map_or(0, |last| last + 1), lines.line));
         }
         match vectors.offsets.len() - 1 {
@@ -320,7 +320,7 @@ impl Vectors {
                 if column <= last || column > LAST_COLUMN {
                     return Err(format!("column {column} follows column {last}: columns must rise from 1 to {LAST_COLUMN} at most"));
                 }
-                self.indices.push(column - 1);
+                self.indices.push((column - 1) as u32);
                 self.values.push(finite(0, "a value", value).map_err(|fault| fault.1)?);
                 last = column;
             }
@@ -339,7 +339,7 @@ impl Vectors {
     ) -> Result<KernelMachine> {
         let count = self.offsets.len() - 1;
         let precomputed = kernel == Kernel::Precomputed;
-        let used = self.indices.iter().chain(&self.rows).max().map_or(1, |last| last + 1);
+        let used = self.indices.iter().map(|&column| column as usize).chain(self.rows.iter().copied()).max().map_or(1, |last| last + 1);
         let features = options.features.unwrap_or(used);
         if features < used {
             return Err((line, format!("the model uses column {used}, but the tables it is for have {features}")));

@@ -28,18 +28,17 @@ const ASK: usize = 1 << 14;
 /// How many rows ahead a row's values and its scalars are fetched.
 const AHEAD: [usize; 2] = [4, 10];
 
-/// The rows with 32-bit column numbers, contiguous; values are borrowed from a sparse table.
+/// The rows, contiguous; those of a sparse table are borrowed.
 struct SampleRows<'a> {
     offsets: Cow<'a, [usize]>,
-    columns: Vec<u32>,
+    columns: Cow<'a, [u32]>,
     values: Cow<'a, [f64]>,
 }
 
 impl<'a> SampleRows<'a> {
     fn new(table: &'a LinearTable<'_>) -> Self {
         if let Matrix::Sparse(x) = table.x() {
-            let columns = x.indices().iter().map(|&j| j as u32).collect();
-            return Self { offsets: x.offsets().into(), columns, values: x.values().into() };
+            return Self { offsets: x.offsets().into(), columns: x.indices().into(), values: x.values().into() };
         }
         let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for i in 0..table.rows() {
@@ -51,7 +50,7 @@ impl<'a> SampleRows<'a> {
             });
             offsets.push(values.len());
         }
-        Self { offsets: offsets.into(), columns, values: values.into() }
+        Self { offsets: offsets.into(), columns: columns.into(), values: values.into() }
     }
 
     #[inline(always)]

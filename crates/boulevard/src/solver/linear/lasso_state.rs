@@ -97,13 +97,14 @@ impl<'a> ByRows<'a> {
     pub(super) fn new(x: &Csr<'_>, curvature: &'a [f64], first: &'a [f64]) -> Self {
         let m = x.columns();
         let mut starts = vec![0; m + 1];
-        x.indices().iter().for_each(|&j| starts[j + 1] += 1);
+        x.indices().iter().for_each(|&j| starts[j as usize + 1] += 1);
         (0..m).for_each(|j| starts[j + 1] += starts[j]);
         let (mut rows, mut values) = (vec![0; x.values().len()], vec![0.0; x.values().len()]);
         let mut next = starts.clone();
         for i in 0..curvature.len() {
             let (columns, row) = x.row(i);
             for (&j, &v) in columns.iter().zip(row) {
+                let j = j as usize;
                 (rows[next[j]], values[next[j]]) = (i as u32, v);
                 next[j] += 1;
             }

@@ -138,7 +138,7 @@ impl<'a> LinearTable<'a> {
                     Matrix::Sparse(x) => {
                         for (row, out) in run.zip(out) {
                             let (indices, values) = x.row(row);
-                            *out = indices.iter().zip(values).map(|(&j, v)| w[j] * v).sum();
+                            *out = indices.iter().zip(values).map(|(&j, v)| w[j as usize] * v).sum();
                         }
                     }
                 }
@@ -173,7 +173,7 @@ impl<'a> LinearTable<'a> {
                         for (row, &v) in run.zip(v).filter(|(_, v)| **v != 0.0) {
                             let (indices, values) = x.row(row);
                             let out = if v > 0.0 { &mut up } else { &mut down };
-                            indices.iter().zip(values).for_each(|(&j, x)| out[j] += v * x);
+                            indices.iter().zip(values).for_each(|(&j, x)| out[j as usize] += v * x);
                         }
                     }
                 }
@@ -225,7 +225,7 @@ impl<'a> LinearTable<'a> {
                 self.context.go_on("solve")?;
             }
             row.clear();
-            row.extend(indices.iter().copied().zip(values.iter().copied()));
+            row.extend(indices.iter().map(|&j| j as usize).zip(values.iter().copied()));
             row.extend(self.constant.map(|c| (x.columns(), c)));
             row.extend(bias.then_some((size - 1, 1.0)));
             for (place, &(j, a)) in row.iter().enumerate() {
@@ -266,9 +266,9 @@ impl<'a> LinearTable<'a> {
             Matrix::Sparse(x) => {
                 to[..columns.len()].fill(0.0);
                 let (indices, values) = x.row(row);
-                let first = indices.partition_point(|&j| j < columns.start);
-                for (&j, &v) in indices[first..].iter().zip(&values[first..]).take_while(|(j, _)| **j < columns.end) {
-                    to[j - columns.start] = v;
+                let first = indices.partition_point(|&j| (j as usize) < columns.start);
+                for (&j, &v) in indices[first..].iter().zip(&values[first..]).take_while(|(j, _)| (**j as usize) < columns.end) {
+                    to[j as usize - columns.start] = v;
                 }
             }
         }
@@ -301,8 +301,8 @@ impl<'a> LinearTable<'a> {
         let (n, size) = (self.rows(), columns.len());
         let matrix = if let Matrix::Sparse(x) = self.x() {
             self.between_wide(self.columns())?;
-            let mut place = vec![usize::MAX; self.columns()];
-            columns.iter().enumerate().for_each(|(k, &j)| place[j] = k);
+            let mut place = vec![u32::MAX; self.columns()];
+            columns.iter().enumerate().for_each(|(k, &j)| place[j] = k as u32);
             let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
             let height = (PIECE / (1 + x.values().len() / n.max(1))).max(1);
             for i in 0..n {
@@ -311,8 +311,8 @@ impl<'a> LinearTable<'a> {
                 }
                 let (row, row_values) = x.row(i);
                 let constant = self.constant.map(|c| (x.columns(), c));
-                for (j, v) in row.iter().copied().zip(row_values.iter().copied()).chain(constant) {
-                    if place[j] != usize::MAX {
+                for (j, v) in row.iter().map(|&j| j as usize).zip(row_values.iter().copied()).chain(constant) {
+                    if place[j] != u32::MAX {
                         indices.push(place[j]);
                         values.push(v);
                     }

@@ -113,7 +113,7 @@ fn words(n: usize, d: usize) -> (Matrix<'static>, Vec<f64>) {
         let score: f64 = row.iter().map(|&j| truth[j]).sum();
         y.push(if score + random.normal() > 1.0 { 1.0 } else { -1.0 });
         values.extend(row.iter().map(|_| 1.0 / (row.len() as f64).sqrt()));
-        indices.extend(row);
+        indices.extend(row.iter().map(|&j| j as u32));
         offsets.push(indices.len());
     }
     (Matrix::Sparse(crate::data::Csr::new(offsets, indices, values, d).unwrap()), y)

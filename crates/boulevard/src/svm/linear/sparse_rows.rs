@@ -36,13 +36,13 @@ macro_rules! places {
         })*
     };
 }
-places!(i32, i64, usize);
+places!(i32, i64, u32, usize);
 
 /// Rows in compressed form, borrowed: values of row `i` are those from `offsets[i]` to `offsets[i + 1]`. Nothing is known to be right.
 #[derive(Clone, Copy)]
-pub struct SparseRows<'a, I, V> {
+pub struct SparseRows<'a, O, I, V> {
     /// Where rows begin, and the end of the last.
-    pub offsets: &'a [I],
+    pub offsets: &'a [O],
     /// Columns, in any order.
     pub columns: &'a [I],
     /// Values.
@@ -72,7 +72,7 @@ impl SideBySide {
     }
 }
 
-impl<I: Place, V: Copy + Into<f64> + Sync> SparseRows<'_, I, V> {
+impl<O: Place, I: Place, V: Copy + Into<f64> + Sync> SparseRows<'_, O, I, V> {
     /// Rows.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)

@@ -11,7 +11,7 @@ use crate::data::{Categories, Csr, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::{Error, Result};
 
 /// Indices beyond this are taken for a mistake: no model could hold a weight for each.
-pub(super) const LARGEST_INDEX: u64 = 1 << 40;
+pub(super) const LARGEST_INDEX: u64 = 1 << 32;
 
 /// One line, taken apart. `pairs` of the row are appended to the caller's arrays.
 #[derive(Default)]
@@ -61,7 +61,7 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Appends the pairs of one line. On an error the arrays hold a part of the row: the caller cuts them back.
-pub(super) fn pairs(text: &[u8], indices: &mut Vec<usize>, values: &mut Vec<f64>) -> std::result::Result<(), Fault> {
+pub(super) fn pairs(text: &[u8], indices: &mut Vec<u32>, values: &mut Vec<f64>) -> std::result::Result<(), Fault> {
     let mut at = 0;
     let mut previous = 0;
     loop {
@@ -94,7 +94,7 @@ pub(super) fn pairs(text: &[u8], indices: &mut Vec<usize>, values: &mut Vec<f64>
                 odd_value(index, token)?
             }
         };
-        indices.push((index - 1) as usize);
+        indices.push((index - 1) as u32);
         values.push(value);
     }
 }
@@ -305,7 +305,7 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
     let narrow = |place: &usize| wide.binary_search_by_key(&labelled[*place], |&(_, row, _)| row).is_err();
     let data = data.select(&(0..labelled.len()).filter(narrow).collect::<Vec<_>>());
     let Matrix::Sparse(x) = &data.x else { return Ok(data) };
-    let columns = x.indices().iter().max().map_or(0, |last| last + 1).max(options.n_features.unwrap_or(0));
+    let columns = x.indices().iter().max().map_or(0, |&last| last as usize + 1).max(options.n_features.unwrap_or(0));
     let x = Csr::new(x.offsets().to_vec(), x.indices().to_vec(), x.values().to_vec(), columns)?;
     Ok(Dataset { x: Matrix::Sparse(x), ..data })
 }

@@ -9,7 +9,7 @@ enum Kept {
     Nothing,
     F64 { columns: usize, values: Vec<f64> },
     F32 { columns: usize, values: Vec<f32> },
-    Sparse { columns: usize, offsets: Vec<usize>, indices: Vec<usize>, values: Vec<f64> },
+    Sparse { columns: usize, offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f64> },
 }
 
 /// A table that grows row by row.

@@ -97,7 +97,7 @@ impl Writer {
             Matrix::F32(dense) => dense.values().iter().for_each(|value| self.0.extend_from_slice(&value.to_le_bytes())),
             Matrix::Sparse(csr) => {
                 self.ids(&csr.offsets().iter().map(|&offset| offset as u32).collect::<Vec<_>>());
-                self.ids(&csr.indices().iter().map(|&index| index as u32).collect::<Vec<_>>());
+                self.ids(csr.indices());
                 self.values(csr.values());
             }
         }
@@ -199,9 +199,8 @@ impl<'a> Reader<'a> {
                 Matrix::dense_f32(self.singles(count)?.collect::<Vec<f32>>(), rows, columns)
             }
             2 => {
-                let wide = |ids: Vec<u32>| -> Vec<usize> { ids.into_iter().map(|id| id as usize).collect() };
-                let (offsets, indices) = (wide(self.ids()?), wide(self.ids()?));
-                Csr::new(offsets, indices, self.values()?, columns).map(Matrix::Sparse)
+                let offsets: Vec<usize> = self.ids()?.into_iter().map(|id| id as usize).collect();
+                Csr::new(offsets, self.ids()?, self.values()?, columns).map(Matrix::Sparse)
             }
             other => Err(Error::data(format!("a message between shards holds rows of an unknown kind ({other})"))),
         }

@@ -56,7 +56,7 @@ fn sparse_rows() {
         row.sort_unstable();
         row.dedup();
         values.extend(row.iter().map(|_| 0.5 * random.normal()));
-        indices.extend(row);
+        indices.extend(row.iter().map(|&j| j as u32));
         offsets.push(indices.len());
     }
     let x = Matrix::Sparse(Csr::new(offsets, indices, values, columns).unwrap());

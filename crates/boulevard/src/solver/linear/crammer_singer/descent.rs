@@ -42,7 +42,7 @@ struct Descent<'a> {
 fn read_row(table: &LinearTable<'_>, row: usize, buffer: &mut [f64], constant: Option<f64>, mut visit: impl FnMut(usize, f64)) {
     if let Matrix::Sparse(x) = table.x() {
         let (columns, values) = x.row(row);
-        columns.iter().zip(values).for_each(|(&j, &v)| visit(j, v));
+        columns.iter().zip(values).for_each(|(&j, &v)| visit(j as usize, v));
         if let Some(value) = constant {
             visit(x.columns(), value);
         }
