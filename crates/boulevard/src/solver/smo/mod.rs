@@ -103,6 +103,8 @@ pub(super) struct Engine<'a, T: Real> {
     kernel: &'a dyn KernelRows<T>,
     /// The same rows against the columns that are left, while shrunk.
     restricted: Option<Box<dyn KernelRows<T> + 'a>>,
+    /// Whether rows may be in the kernel's own memory: asking it five times a step took a twentieth of the step.
+    resident: bool,
     /// The sample at every position.
     samples: Vec<usize>,
     segments: Vec<Mutex<Segment<T>>>,
@@ -176,6 +178,7 @@ impl<'a, T: Real> Engine<'a, T> {
         Self {
             kernel,
             restricted: None,
+            resident: has_rows(kernel),
             samples: (0..n).collect(),
             starts: (0..n).step_by(part.max(1)).collect(),
             segments,
@@ -188,6 +191,11 @@ impl<'a, T: Real> Engine<'a, T> {
             dimensions,
             budget,
         }
+    }
+
+    /// A row in the kernel's own memory.
+    fn resident(&self, sample: usize) -> Option<&[T]> {
+        if self.resident { self.restricted.as_deref().unwrap_or(self.kernel).resident(sample) } else { None }
     }
 
     fn segment(&mut self, position: usize) -> &mut Segment<T> {
@@ -232,7 +240,7 @@ impl<'a, T: Real> Engine<'a, T> {
     pub(super) fn fetch(&mut self, samples: &[usize], crew: &mut Crew, context: &Context<'_>) -> Result<()> {
         self.clock += 1;
         let missing: Vec<usize> =
-            samples.iter().copied().filter(|&s| self.kernel.resident(s).is_none() && self.cache.find(s, self.clock).is_none()).collect();
+            samples.iter().copied().filter(|&s| self.resident(s).is_none() && self.cache.find(s, self.clock).is_none()).collect();
         for some in missing.chunks(BLOCK_ROWS) {
             let mut block = Block::default();
             for &sample in some {
@@ -248,7 +256,8 @@ impl<'a, T: Real> Engine<'a, T> {
         let m = samples.len();
         let mut values = vec![0.0; m * m];
         for (f, &sample) in samples.iter().enumerate() {
-            let row = row(self.kernel, self.cache.find(sample, self.clock).unwrap_or(0), sample);
+            let slot = self.cache.find(sample, self.clock).unwrap_or(0);
+            let row = row(self.kernel, self.resident, slot, sample);
             let mut first = 0;
             for segment in &mut self.segments {
                 let segment = segment.get_mut().expect("not poisoned");
@@ -268,7 +277,7 @@ impl<'a, T: Real> Engine<'a, T> {
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
             let to = &mut to[segment.columns.clone()];
-            let part = |k: usize| segment.part(row(self.kernel, places[k], samples[k]));
+            let part = |k: usize| segment.part(row(self.kernel, self.resident, places[k], samples[k]));
             for k in (0..samples.len() / 4).map(|quad| 4 * quad) {
                 let quad = [part(k), part(k + 1), part(k + 2), part(k + 3)];
                 add_scaled(isa, to, [weights[k], weights[k + 1], weights[k + 2], weights[k + 3]], quad);
@@ -446,6 +455,9 @@ impl<'a, T: Real> Engine<'a, T> {
 
     /// Whether computing a block takes so long that somebody may want to stop it.
     fn is_long(&self, block: &Block) -> bool {
+        if block.samples().is_empty() {
+            return false;
+        }
         let columns = self.samples.len().saturating_mul(block.samples().len());
         columns.saturating_mul(self.kernel.work()) > PIECE * self.segments.len()
     }
@@ -480,7 +492,7 @@ impl<'a, T: Real> Engine<'a, T> {
             (segment.diagonal[place], segment.trail[place].to_f64())
         };
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
-        let row_i = row(kernel, place_i, sample_i);
+        let row_i = row(kernel, self.resident, place_i, sample_i);
         each(&mut self.segments, crew, |segment| {
             segment.compute(kernel, &block, &nobody).expect("nobody stops it");
             segment.partner(isa, kink, choice.group, row_i, diagonal_i, choice.slope, floor);
@@ -504,7 +516,8 @@ impl<'a, T: Real> Engine<'a, T> {
         }
         // Looked up again: asking for row j needed the engine.
         let kernel = self.restricted.as_deref().unwrap_or(self.kernel);
-        let (row_i, row_j) = (row(kernel, place_i, sample_i), row(kernel, place_j, sample_j));
+        let row_i = row(kernel, self.resident, place_i, sample_i);
+        let row_j = row(kernel, self.resident, place_j, sample_j);
         let at = [segment_of(&self.starts, i), segment_of(&self.starts, j)];
         let (k_ij, k_jj, g_j, trail_j) = {
             let segment = self.segments[at[1]].get_mut().expect("not poisoned");
@@ -549,7 +562,7 @@ impl<'a, T: Real> Engine<'a, T> {
     /// The slot of a row, and the rows to compute first if it is not there: it and the best of `candidates`.
     fn request(&mut self, sample: usize, candidates: impl Fn(&Segment<T>) -> &Candidates<T>, smallest: bool) -> (usize, Block) {
         let mut block = Block::default();
-        if self.restricted.as_deref().unwrap_or(self.kernel).resident(sample).is_some() {
+        if self.resident(sample).is_some() {
             return (0, block);
         }
         if let Some(slot) = self.cache.find(sample, self.clock) {
@@ -646,6 +659,7 @@ impl<'a, T: Real> Engine<'a, T> {
         self.direction = None;
         self.starts = starts;
         self.samples = samples;
+        self.resident = has_rows(&*restricted);
         self.restricted = Some(restricted);
         true
     }
@@ -665,8 +679,16 @@ fn each<T: Real>(segments: &mut [Mutex<Segment<T>>], crew: &mut Crew, work: impl
     crew.run(segments.len(), &|s| work(&mut segments[s].lock().expect("not poisoned")));
 }
 
-/// A row where the kernel keeps it, or in its slot.
-fn row<T: Real>(kernel: &dyn KernelRows<T>, slot: usize, sample: usize) -> Row<'_, T> {
+/// Whether a kernel may have rows in memory; the last one may be missing all the same.
+fn has_rows<T: Real>(kernel: &dyn KernelRows<T>) -> bool {
+    kernel.resident(0).is_some()
+}
+
+/// A row where the kernel keeps it, if it keeps any, or in its slot.
+fn row<T: Real>(kernel: &dyn KernelRows<T>, resident: bool, slot: usize, sample: usize) -> Row<'_, T> {
+    if !resident {
+        return Row::Slot(slot);
+    }
     kernel.resident(sample).map_or(Row::Slot(slot), Row::Resident)
 }
 
