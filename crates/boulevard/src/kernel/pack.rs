@@ -230,7 +230,8 @@ impl<T: Real> PackedTable<T> {
     }
 }
 
-/// Columns of a panel that are written together: 64 bytes in single precision. Every panel has a multiple of them.
+/// Columns of a panel that are written together: 64 bytes in single precision. (Panels of eight, doubles without AVX-512, are written one
+/// value at a time.)
 const LINE: usize = 16;
 
 /// Rows that are computed while a panel is at hand: tables that leave the caches would be read from memory for every tile.
