@@ -11,7 +11,7 @@ use crate::data::{Matrix, largest_absolute};
 use crate::error::{Error, Result};
 use crate::linalg;
 use crate::observe::Context;
-use crate::simd::{Isa, Real, sweep};
+use crate::simd::{Isa, Job, Real, Simd, sweep};
 
 /// A matrix of kernel values that is already there.
 #[derive(Clone)]
@@ -164,13 +164,17 @@ impl GramRows {
                 let end = block[block.len() - 1] + 1;
                 meter.spend(block.len() * end * (kernel.work() + 8))?;
                 fill_watched(kernel, block, 0..end, &mut out.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
+                if rounded {
+                    // While they are at hand, and before the other triangle is a copy of them.
+                    out.chunks_exact_mut(width).for_each(|row| round(context.isa, &mut row[..end]));
+                }
             }
             linalg::mirror_in(&mut gram.values, rows, width, context)?;
         } else {
             fill_watched(kernel, &order, 0..columns, &mut gram.values.chunks_exact_mut(width).collect::<Vec<_>>(), lanes, context)?;
-        }
-        if rounded {
-            round(&mut gram.values);
+            if rounded {
+                round(context.isa, &mut gram.values);
+            }
         }
         Ok(gram)
     }
@@ -264,8 +268,17 @@ impl KernelRows<f64> for GramRows {
     }
 }
 
-fn round(values: &mut [f64]) {
-    values.iter_mut().for_each(|value| *value = f64::from(*value as f32));
+/// Rounds to single precision: a plain loop, compiled for every instruction set.
+fn round(isa: Isa, values: &mut [f64]) {
+    struct Round<'a>(&'a mut [f64]);
+    impl Job<f64> for Round<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd<f64>>(self, _: S) {
+            self.0.iter_mut().for_each(|value| *value = f64::from(*value as f32));
+        }
+    }
+    f64::dispatch(isa, Round(values));
 }
 
 /// Values rounded to single precision, as LIBSVM keeps them.
@@ -290,7 +303,7 @@ impl KernelRows<f64> for RoundedRows<'_> {
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [f64]]) {
         self.inner.fill(rows, columns, out);
-        out.iter_mut().for_each(|row| round(row));
+        out.iter_mut().for_each(|row| round(Isa::detect(), row));
     }
 
     fn accuracy(&self) -> f64 {

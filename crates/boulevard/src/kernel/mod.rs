@@ -20,7 +20,7 @@ pub(crate) use combine::{GramRows, RoundedRows};
 pub use form::{Argument, Form, KernelDefault, KernelInfo};
 pub use function::{Custom, Gamma, GammaRule, Kernel, KernelFunction};
 pub use rows::{KernelRows, cross, diagonal, rows};
-pub(crate) use rows::{SubsetRows, fill_watched, padded, support, weigh_watched, weighted_sum_watched};
+pub(crate) use rows::{SubsetRows, fill_watched, padded, rows_in_parts, support, weigh_watched, weighted_sum_watched};
 pub(crate) use standing::StandingRows;
 pub(crate) use whole::{whole, whole_from_products};
 

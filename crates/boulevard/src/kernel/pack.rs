@@ -1,7 +1,7 @@
 //! Dense tables in the layouts that tiles read, and kernel rows from them.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::rows::KernelRows;
 use super::{Kernel, function::Gamma};
@@ -77,7 +77,10 @@ pub(super) fn center<T: Real>(recipe: &Recipe<T>, x: &Matrix<'_>, context: &Cont
         let stride = stride(x.columns());
         for row in 0..x.rows() {
             ask(row, stride, context)?;
-            x.for_each(row, |j, v| mean[j] += v);
+            match x {
+                Matrix::F64(dense) => mean.iter_mut().zip(dense.row(row)).for_each(|(mean, v)| *mean += v),
+                _ => x.for_each(row, |j, v| mean[j] += v),
+            }
         }
         mean.iter_mut().for_each(|m| *m /= x.rows() as f64);
         // Values so large that their sum overflows: leave them where they are.
@@ -188,6 +191,18 @@ impl<T: Real> PackedTable<T> {
         self.pack_some(self.len(), |place| place, isa, context)
     }
 
+    /// Some rows as columns of a panel from column `first` on: a line of the cache is written at once, not one value of it sixteen times.
+    fn turn(&self, places: &[usize; LINE], first: usize, lanes: usize, panel: &mut [T]) {
+        let dimensions = self.dimensions;
+        let rows = places.map(|place| &self.values[place * dimensions..][..dimensions]);
+        for (k, to) in panel.chunks_exact_mut(lanes).enumerate().take(dimensions) {
+            let to: &mut [T; LINE] = to[first..].first_chunk_mut().expect("a panel holds whole lines");
+            for r in 0..LINE {
+                to[r] = rows[r][k];
+            }
+        }
+    }
+
     /// `count` rows as panels, each from the place that `row` names: without a copy of them in between, which a memory limit would have to
     /// count.
     pub(super) fn pack_some(&self, count: usize, row: impl Fn(usize) -> usize, isa: Isa, context: &Context<'_>) -> Result<Packed<T>> {
@@ -200,8 +215,13 @@ impl<T: Real> PackedTable<T> {
         let stride = stride(size);
         for (p, panel) in values.chunks_exact_mut(size.max(1)).enumerate() {
             ask(p, stride, context)?;
-            for (c, place) in (p * lanes..((p + 1) * lanes).min(count)).enumerate() {
-                for (k, &value) in self.row(row(place)).iter().enumerate() {
+            let places: Vec<usize> = (p * lanes..((p + 1) * lanes).min(count)).map(&row).collect();
+            let (lines, rest) = places.as_chunks::<LINE>();
+            for (first, line) in (0..).step_by(LINE).zip(lines) {
+                self.turn(line, first, lanes, panel);
+            }
+            for (c, &place) in (lines.len() * LINE..).zip(rest) {
+                for (k, &value) in self.row(place).iter().enumerate() {
                     panel[k * lanes + c] = value;
                 }
             }
@@ -209,6 +229,10 @@ impl<T: Real> PackedTable<T> {
         Ok(Packed { values, starts, dimensions: self.dimensions, lanes })
     }
 }
+
+/// Columns of a panel that are written together: 64 bytes in single precision. (Panels of eight, doubles without AVX-512, are written one
+/// value at a time.)
+const LINE: usize = 16;
 
 /// Rows that are computed while a panel is at hand: tables that leave the caches would be read from memory for every tile.
 pub(super) const ROWS_TOGETHER: usize = 4 * TILE_ROWS;
@@ -245,23 +269,39 @@ impl<T: Real> Packed<T> {
 pub(super) struct PackedRows<T> {
     formula: Formula<T>,
     queries: Arc<PackedTable<T>>,
-    columns: Packed<T>,
+    /// Made when first asked for.
+    columns: OnceLock<Packed<T>>,
     len: usize,
     accuracy: f64,
     isa: Isa,
 }
 
 impl<T: Real> PackedRows<T> {
-    /// Rows of `rows` against columns of `columns`; `None` means the same table.
-    pub(super) fn new(recipe: &Recipe<T>, rows: &Matrix<'_>, columns: Option<&Matrix<'_>>, context: &Context<'_>) -> Result<Self> {
+    /// Rows of `rows` against columns of `columns`; `None` means the same table, whose columns wait until they are asked for where they are
+    /// wanted `in_parts` only: with ten classes nobody ever asks for all of them.
+    pub(super) fn new(
+        recipe: &Recipe<T>,
+        rows: &Matrix<'_>,
+        columns: Option<&Matrix<'_>>,
+        in_parts: bool,
+        context: &Context<'_>,
+    ) -> Result<Self> {
         let isa = context.isa;
         let center = center(recipe, rows, context)?;
         let queries = PackedTable::new(recipe, &center, rows, context)?;
         let other = columns.map(|columns| PackedTable::new(recipe, &center, columns, context)).transpose()?;
         let table = other.as_ref().unwrap_or(&queries);
-        let (columns, len) = (table.pack(isa, context)?, table.len());
+        let (packed, len) = (OnceLock::new(), table.len());
+        if !(in_parts && columns.is_none()) {
+            let _ = packed.set(table.pack(isa, context)?);
+        }
         let accuracy = accuracy(recipe, &queries).max(accuracy(recipe, table));
-        Ok(Self { formula: recipe.formula, queries: Arc::new(queries), columns, len, accuracy, isa })
+        Ok(Self { formula: recipe.formula, queries: Arc::new(queries), columns: packed, len, accuracy, isa })
+    }
+
+    fn columns_ready(&self) -> &Packed<T> {
+        let nobody = Context { isa: self.isa, ..Context::single() };
+        self.columns.get_or_init(|| self.queries.pack(self.isa, &nobody).expect("nobody stops it"))
     }
 }
 
@@ -279,11 +319,12 @@ impl<T: Real> PackedRows<T> {
             }
         }
         // The sample is the first lane of the only panel.
-        let query: Vec<T> = self.columns.values.chunks_exact(self.columns.lanes).map(|lane| lane[0]).collect();
-        let width = self.columns.starts.len();
+        let columns = self.columns_ready();
+        let query: Vec<T> = columns.values.chunks_exact(columns.lanes).map(|lane| lane[0]).collect();
+        let width = columns.starts.len();
         let mut found: Vec<f64> = sums.chunks(width).map(|sum| sum[0]).collect();
         let panels = Panels { values: &values, starts: &starts, dimensions };
-        one_row::weigh_one(self.isa, &self.formula, &query, self.columns.starts[0], weights, outputs, panels, &mut found);
+        one_row::weigh_one(self.isa, &self.formula, &query, columns.starts[0], weights, outputs, panels, &mut found);
         sums.chunks_mut(width).zip(found).for_each(|(sum, value)| sum[0] = value);
     }
 }
@@ -323,7 +364,7 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
     }
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {
-        let panels = self.columns.range(columns);
+        let panels = self.columns_ready().range(columns);
         let size = TILE_ROWS * self.queries.dimensions;
         let mut values = vec![T::default(); rows.len().min(ROWS_TOGETHER).div_ceil(TILE_ROWS) * size];
         let mut starts = [T::default(); ROWS_TOGETHER];
@@ -344,7 +385,7 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
         }
         // Groups are cut small enough that their interleaved rows stay in the second-level cache.
         const GROUPS: usize = 252;
-        let panels = self.columns.range(columns);
+        let panels = self.columns_ready().range(columns);
         let size = TILE_ROWS * self.queries.dimensions;
         let groups = rows.len().div_ceil(TILE_ROWS).min(GROUPS);
         let (mut values, mut starts) = (vec![T::default(); groups * size], vec![T::default(); groups * TILE_ROWS]);
@@ -378,6 +419,6 @@ impl<T: Real> KernelRows<T> for PackedRows<T> {
     fn restrict<'s>(&'s self, columns: &[usize]) -> Box<dyn KernelRows<T> + 's> {
         let nobody = Context { isa: self.isa, ..Context::default() };
         let packed = self.queries.pack_some(columns.len(), |place| columns[place], self.isa, &nobody).expect("nobody stops it");
-        Box::new(Self { queries: Arc::clone(&self.queries), columns: packed, len: columns.len(), ..*self })
+        Box::new(Self { queries: Arc::clone(&self.queries), columns: OnceLock::from(packed), len: columns.len(), ..*self })
     }
 }

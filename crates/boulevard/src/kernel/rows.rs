@@ -173,13 +173,23 @@ pub(crate) fn weighted_sum_watched(
 
 /// The kernel matrix of a table with itself. `kernel` must be resolved ([`Kernel::resolve`]).
 pub fn rows<'a, T: Real>(kernel: &Kernel, x: &'a Matrix<'_>, context: &Context<'_>) -> Result<Box<dyn KernelRows<T> + 'a>> {
+    square(kernel, x, false, context)
+}
+
+/// [`rows`] that are asked for against some of the columns at a time ([`KernelRows::restrict`]): the whole table's columns are not made ready
+/// unless somebody asks after all.
+pub(crate) fn rows_in_parts<'a, T: Real>(kernel: &Kernel, x: &'a Matrix<'_>, context: &Context<'_>) -> Result<Box<dyn KernelRows<T> + 'a>> {
+    square(kernel, x, true, context)
+}
+
+fn square<'a, T: Real>(kernel: &Kernel, x: &'a Matrix<'_>, in_parts: bool, context: &Context<'_>) -> Result<Box<dyn KernelRows<T> + 'a>> {
     if let Kernel::Precomputed = kernel {
         if x.rows() != x.columns() {
             return Err(Error::shape(format!("columns of a precomputed kernel matrix with {} rows", x.rows()), x.rows(), x.columns()));
         }
         return Ok(Box::new(GivenRows::square(x, context.threads)));
     }
-    between(kernel, x, None, context)
+    between(kernel, x, None, in_parts, context)
 }
 
 /// Kernel values between training rows (the rows) and new samples (the columns).
@@ -194,7 +204,7 @@ pub fn cross<'a, T: Real>(
 ) -> Result<Box<dyn KernelRows<T> + 'a>> {
     match kernel {
         Kernel::Precomputed => Ok(Box::new(GivenRows::transposed(x, support))),
-        _ => between(kernel, training, Some(x), context),
+        _ => between(kernel, training, Some(x), false, context),
     }
 }
 
@@ -202,6 +212,7 @@ fn between<'a, T: Real>(
     kernel: &Kernel,
     rows: &'a Matrix<'_>,
     columns: Option<&'a Matrix<'_>>,
+    in_parts: bool,
     context: &Context<'_>,
 ) -> Result<Box<dyn KernelRows<T> + 'a>> {
     let other = columns.unwrap_or(rows);
@@ -214,12 +225,12 @@ fn between<'a, T: Real>(
         Kernel::Sum { terms } => {
             let mut parts = Vec::with_capacity(terms.len());
             for (weight, kernel) in terms {
-                parts.push((*weight, between(kernel, rows, columns, context)?));
+                parts.push((*weight, between(kernel, rows, columns, in_parts, context)?));
             }
             Box::new(SumRows::new(parts))
         }
         Kernel::Normalized { kernel } => {
-            let inner = between(kernel, rows, columns, context)?;
+            let inner = between(kernel, rows, columns, in_parts, context)?;
             Box::new(NormalizedRows::new(inner, &diagonal(kernel, rows)?, &diagonal(kernel, other)?))
         }
         _ => {
@@ -228,7 +239,7 @@ fn between<'a, T: Real>(
                 (Matrix::Sparse(a), Matrix::Sparse(b)) if !is_better_dense(a) => {
                     Box::new(SparseRows::new(&recipe, a, columns.map(|_| b), context)?)
                 }
-                _ => Box::new(PackedRows::new(&recipe, rows, columns, context)?),
+                _ => Box::new(PackedRows::new(&recipe, rows, columns, in_parts, context)?),
             }
         }
     })

@@ -2,6 +2,7 @@
 //!
 //! Matrices are row-major slices. Instructions are chosen at run time.
 
+mod bordered;
 pub(crate) mod buffers;
 mod cholesky;
 mod gram;
@@ -11,6 +12,7 @@ mod symmetric;
 mod transpose;
 mod updated_factor;
 
+pub(crate) use bordered::Bordered;
 pub use cholesky::{cholesky, cholesky_in, dot, solve};
 pub use gram::weighted_gram;
 pub(crate) use product::add_weighted_in;

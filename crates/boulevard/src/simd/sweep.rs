@@ -3,6 +3,7 @@
 //! Every sample has a status byte that says which way its variable may move. A pass keeps the best candidate of every lane; lanes are
 //! compared at the end, the larger index winning ties (as in LIBSVM, whose path is then ours). The result therefore does not depend on how the samples are cut into parts.
 
+use super::vector::MOST_LANES;
 use super::{Isa, Job, Real, Simd};
 
 /// The variable may grow.
@@ -16,8 +17,6 @@ pub const KINK_LOW: u8 = 8;
 /// The variable belongs to the second of two groups with sums of their own; [`UP`] and [`LOW`] move up by this many bits.
 pub const SECOND_GROUP_SHIFT: u32 = 4;
 
-/// Lanes of the widest panel.
-const MOST_LANES: usize = 64;
 /// Kernel rows are read this many values ahead: the hardware's own prefetching ends at every page.
 const AHEAD: usize = 1024;
 

@@ -109,6 +109,9 @@ impl Real for f64 {
     dispatch!();
 }
 
+/// Lanes of the widest panel.
+pub(super) const MOST_LANES: usize = 64;
+
 /// Operations on panels of `T`.
 pub trait Simd<T: Real>: Copy {
     /// A panel of values.
@@ -159,6 +162,20 @@ pub trait Simd<T: Real>: Copy {
     fn select(self, mask: Self::M, a: Self::V, b: Self::V) -> Self::V;
     /// Where the first `LANES` bytes have `bit` set.
     fn has_bit(self, bytes: &[u8], bit: u8) -> Self::M;
+    /// The largest value.
+    #[inline(always)]
+    fn largest(self, a: Self::V) -> T {
+        let mut values = [T::default(); MOST_LANES];
+        self.store(a, &mut values);
+        let mut half = Self::LANES / 2;
+        while half > 0 {
+            for i in 0..half {
+                values[i] = if values[i + half] > values[i] { values[i + half] } else { values[i] };
+            }
+            half /= 2;
+        }
+        values[0]
+    }
     /// The first four values of four rows, columns as rows.
     #[inline(always)]
     fn turn(self, [a, b, c, d]: [&[T; 4]; 4]) -> [[T; 4]; 4] {

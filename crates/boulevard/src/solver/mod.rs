@@ -16,6 +16,7 @@ mod pairs;
 mod polish;
 mod route;
 mod single;
+mod small;
 mod smo;
 mod solve;
 mod source;

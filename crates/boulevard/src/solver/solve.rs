@@ -9,6 +9,7 @@ use super::memory::free_memory;
 use super::polish::polish;
 use super::route::{self, Route};
 use super::single;
+use super::small;
 use super::smo::{Budget, Engine, arena};
 use super::source::KernelSource;
 use std::sync::{Arc, Mutex};
@@ -219,8 +220,17 @@ impl<'a> Solver<'a> {
             current = stopped.is_none();
         }
         let mut iterations = 0;
+        let finest = (REFINED * options.tolerance).max(FINEST);
+        let early = |b, gradient, iterations| {
+            small::solve(self.source, &self.diagonal, problem, options, finest, b, gradient, iterations, &self.context)
+        };
+        let small = match stopped {
+            None => stopped_by(early(&mut b, &mut gradient, &mut iterations))?.unwrap_or(small::Progress::Open),
+            Some(_) => small::Progress::Open,
+        };
         let mut stop = match problem.equality {
             _ if stopped.is_some() => stopped.unwrap_or_default(),
+            _ if small != small::Progress::Open => StopReason::Converged,
             Equality::Free => match stopped_by(self.source.double())? {
                 Ok(rows) => single::descend(rows, &self.diagonal, problem, &mut b, &mut gradient, options, &mut iterations, &self.context),
                 Err(reason) => reason,
@@ -246,7 +256,7 @@ impl<'a> Solver<'a> {
                 }
             }
         };
-        if options.polish && matches!(stop, StopReason::Converged | StopReason::Rounding) {
+        if options.polish && small != small::Progress::Exact && matches!(stop, StopReason::Converged | StopReason::Rounding) {
             polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
             let reached = violation(problem, &b, &gradient) <= options.tolerance;
             if stop == StopReason::Converged || reached {

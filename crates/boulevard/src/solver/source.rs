@@ -117,6 +117,7 @@ pub struct TableKernel<'a> {
     single: Lazy<'a, f32>,
     double: Lazy<'a, f64>,
     rounded: bool,
+    in_parts: bool,
     copy: Option<&'a CardCopy>,
 }
 
@@ -124,7 +125,7 @@ impl<'a> TableKernel<'a> {
     /// `kernel` must be resolved ([`Kernel::resolve`]).
     pub fn new(kernel: &Kernel, x: &'a Matrix<'a>, context: &Context<'a>) -> Self {
         let (diagonal, single, double) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { kernel: kernel.clone(), x, context: *context, diagonal, single, double, rounded: false, copy: None }
+        Self { kernel: kernel.clone(), x, context: *context, diagonal, single, double, rounded: false, in_parts: false, copy: None }
     }
 
     /// Several solvers share the table's copy on a card.
@@ -135,6 +136,19 @@ impl<'a> TableKernel<'a> {
     /// Whether double precision rows hold values rounded to single precision, as LIBSVM keeps them.
     pub fn rounded(self, rounded: bool) -> Self {
         Self { rounded, ..self }
+    }
+
+    /// Its subsets are asked for rows, it itself hardly is: machines for pairs of classes.
+    pub(crate) fn in_parts(self, in_parts: bool) -> Self {
+        Self { in_parts, ..self }
+    }
+
+    fn rows<T: Real>(&self) -> Result<Box<dyn KernelRows<T> + 'a>> {
+        if self.in_parts {
+            kernel::rows_in_parts(&self.kernel, self.x, &self.context)
+        } else {
+            kernel::rows(&self.kernel, self.x, &self.context)
+        }
     }
 
     /// The kernel.
@@ -275,12 +289,12 @@ impl KernelSource for TableKernel<'_> {
     }
 
     fn single(&self) -> Result<&dyn KernelRows<f32>> {
-        get(&self.single, || kernel::rows(&self.kernel, self.x, &self.context))
+        get(&self.single, || self.rows())
     }
 
     fn double(&self) -> Result<&dyn KernelRows<f64>> {
         get(&self.double, || {
-            let rows = kernel::rows(&self.kernel, self.x, &self.context)?;
+            let rows = self.rows()?;
             Ok(match (self.len() <= SMALL, self.rounded) {
                 (true, rounded) => Box::new(GramRows::new(&*rows, self.symmetric(), rounded, &self.context)?),
                 (false, true) => Box::new(RoundedRows::new(rows)),

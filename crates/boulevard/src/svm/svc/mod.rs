@@ -133,7 +133,8 @@ impl Learner for Svc {
         let all = classes.rows.len() == data.len();
         let x = if all { None } else { Some(kernel.rows_of(&data.x, &classes.rows)) };
         let x = x.as_ref().unwrap_or(&data.x);
-        let source = self.solver.source(&kernel, x, context);
+        let of_pairs = names.len() > 2 && self.multiclass != Multiclass::OneVsRest;
+        let source = self.solver.source(&kernel, x, context).in_parts(of_pairs);
         let (machine, support_counts, iterations, report) = match self.multiclass {
             // Two classes are one machine either way.
             Multiclass::OneVsRest if names.len() > 2 => self.one_vs_rest(data, &classes, names.len(), &source, context)?,
