@@ -2,7 +2,8 @@
 """ParetoSVC(), tune() and probabilities beside a grid search, a plain machine and other calibrations.
 
     python bench/rivals_fronts.py fronts --data DIR [--splits 10]        ParetoSVC() beside tune over 8 C x 5 gamma: errors and seconds
-    python bench/rivals_fronts.py indefinite --data DIR [--splits 5]     sigmoid, Epanechnikov, multiquadric: beside SVC tuned over C
+    python bench/rivals_fronts.py indefinite --data DIR [--splits 5]     sigmoid, Epanechnikov, multiquadric: beside SVC tuned over C, and
+                                                                         beside tune over the 15 C x 5 gamma that the front compares
     python bench/rivals_fronts.py tune --data DIR [--splits 5]           tune() beside SVC(), its old grid over C, and GridSearchCV 5 x 5
     python bench/rivals_fronts.py calibration --data DIR [--splits 3]    log loss, Brier score and ECE of probabilities
 
@@ -48,6 +49,9 @@ SETS = {
     },
 }
 C_GRID = [2.0**power for power in range(-5, 10, 2)]
+#: What fronts of indefinite kernels judge: twice as many values, and these widths times the rule "scale".
+FINE_C_GRID = [2.0**power for power in range(-5, 10)]
+WIDTHS = [4.0**power for power in range(-3, 2)]
 MOST_JUDGED = 4000
 
 
@@ -94,6 +98,17 @@ def report(name, rows, rival, note=""):
         print(f"    {method:<30} {100 * errors.mean():6.2f} ({100 * se:.2f})  {seconds.mean():8.4f} s{ratio}{paired}{beside}", flush=True)
 
 
+def compare(rows, rival, methods):
+    """Times and paired differences of `methods` beside another rival than the table's."""
+    errors = {method: np.array([error for error, _ in results]) for method, results in rows.items()}
+    seconds = {method: sum(seconds for _, seconds in results) for method, results in rows.items()}
+    for method in methods:
+        gap = errors[method] - errors[rival]
+        deviation = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else 0.0
+        print(f"    {method} beside {rival}: time x {seconds[method] / max(seconds[rival], 1e-9):.2f}  "
+              f"difference {100 * gap.mean():+.2f} ({100 * deviation:.2f})", flush=True)
+
+
 def fronts(folder, group, splits, names):
     for name, rows in SETS["fronts"][group].items():
         if names and name not in names:
@@ -124,11 +139,13 @@ def indefinite(folder, group, splits, names):
             continue
         X, y = read(folder, name)
         for kernel, more in kernels.items():
-            results = {"SVC tuned over C": [], "ParetoSVC": [], "ParetoSVC, gamma='scale'": []}
+            results = {"SVC tuned over C": [], "tune 15 C x 5 gamma": [], "ParetoSVC": [], "ParetoSVC, gamma='scale'": []}
             for seed in range(splits):
                 A, a, B, b = draw(X, y, rows, seed)
+                gammas = [width / (A.shape[1] * A.var()) for width in WIDTHS]
                 makers = {
                     "SVC tuned over C": lambda: tune(A, a, SVC(kernel=kernel, **more), C=C_GRID, n_jobs=1),
+                    "tune 15 C x 5 gamma": lambda: tune(A, a, SVC(kernel=kernel, **more), C=FINE_C_GRID, gamma=gammas, n_jobs=1),
                     "ParetoSVC": lambda: ParetoSVC(kernel=kernel, n_jobs=1, **more).fit(A, a),
                     "ParetoSVC, gamma='scale'": lambda: ParetoSVC(kernel=kernel, gamma="scale", n_jobs=1, **more).fit(A, a),
                 }
@@ -136,6 +153,7 @@ def indefinite(folder, group, splits, names):
                     model, seconds = timed(make)
                     results[method].append((np.mean(model.predict(B) != b), seconds))
             report(f"{name}, {kernel}", results, "SVC tuned over C")
+            compare(results, "tune 15 C x 5 gamma", ("ParetoSVC", "ParetoSVC, gamma='scale'"))
 
 
 def tuning(folder, group, splits, names):

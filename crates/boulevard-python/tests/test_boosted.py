@@ -104,6 +104,20 @@ def test_thresholds_follow_the_measure(two):
             short(**wrong).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_rare_class_is_what_costs_and_recalls_are_about_whatever_its_name():
+    rng = np.random.default_rng(1)
+    X, new = rng.normal(size=(600, 3)), rng.normal(size=(2000, 3))
+    rare, truth = X[:, 0] + 0.5 * rng.normal(size=600) > 1.8, new[:, 0] > 1.9
+    for measure in ({"measure": "cost", "miss_cost": 20.0}, {"measure": "precision_at_recall", "least_recall": 0.9}):
+        recalls = []
+        for name in ("a rare one", "z rare one"):
+            model = short(random_state=0, **measure).fit(X, np.where(rare, name, "usual"))
+            recalls.append((model.predict(new) == name)[truth].mean())
+            assert f"`{name}`" in model.chosen_because_
+        assert min(recalls) > 0.8 and abs(recalls[0] - recalls[1]) < 0.05, (measure, recalls)
+
+
 def test_trials_choose_and_say_so(labels, tmp_path):
     X, Y = labels
     model = short().fit(X, Y)

@@ -103,7 +103,7 @@ def test_pictures_of_tasks(tasks, features):
     assert any(tick.split()[0] == largest.split()[0] for tick in ticks), "the largest weight has no name"
     check_texts(shown)
     check_texts(TransferDisplay(tasks=long_names(tasks), alone=rng.uniform(size=tasks), together=rng.uniform(size=tasks)).plot())
-    check_texts(SelectionErrorDisplay(ln_rhos=np.log([1, 0.1, 0.01]), shared=np.array([0.3, 0.2, 0.1]), own=np.array([0.3, 0.2, 0.2])).plot())
+    check_texts(SelectionErrorDisplay(ln_rho=np.log([1, 0.1, 0.01]), shared=np.array([0.3, 0.2, 0.1]), own=np.array([0.3, 0.2, 0.2])).plot())
 
 
 def test_pictures_of_sets():
@@ -113,6 +113,7 @@ def test_pictures_of_sets():
     clf = MultiSampleClassifier(method="direct", gamma=0.1).fit(X[:60], y[:60])
     curve = ErrorBySizeDisplay.from_estimator(clf, X[60:], y[60:], sizes=[1, 2, 3, 4], n_repeats=2, random_state=0)
     assert curve.name == "direct at K = 3, consensus elsewhere"
+    assert all(float(tick).is_integer() for tick in curve.ax_.get_xticks())
     assert "target, 1 %" in [text.get_text() for text in curve.ax_.get_legend().get_texts()]
     check_texts(curve)
     consensus = MultiSampleClassifier(method="consensus", gamma=0.1).fit(X[:60], y[:60])
@@ -150,6 +151,15 @@ def test_pictures_of_rules(classes):
     check_texts(InductionDisplay.from_estimator(whole, X, y))
     if classes == 2:
         check_texts(InductionDisplay.from_estimator(FeatureInductionClassifier(max_rules=None, random_state=0).fit(X, y)))
+
+
+def test_conditions_stay_whole_where_they_fit_a_line():
+    from boulevard.plot._feature_induction import _lines
+
+    assert _lines("a05 > 0.23 AND a08 > -0.4 AND a34 <= 0.95") == ["a05 > 0.23 AND a08 > -0.4 AND", "a34 <= 0.95"]
+    assert _lines("x <= 1") == ["x <= 1"]
+    long = _lines("a column with a name that is longer than a line has room for > 3 AND x > 1")
+    assert long == ["a column with a name that is longer than", "a line has room for > 3 AND x > 1"]
 
 
 @pytest.mark.parametrize("classes", [2, 3])

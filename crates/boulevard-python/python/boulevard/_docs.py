@@ -277,11 +277,11 @@ ln_rho : float, default=None
     "selection_prior": """
 standardize : bool or "auto", default="auto"
     Whether columns and targets are brought to mean 0 and a common spread inside; ``coef_`` is about the data as they came, ``epsilon``
-    in spreads
-    of the target. "auto": where ``c`` or ``rho`` is "auto".
+    in spreads of the target. "auto": where ``c`` or ``rho`` is "auto".
 keep : int, "all" or "auto", default="auto"
     The features that are kept: those with the largest weights over all tasks, fitted again on their own. "auto": where ``c`` or ``rho``
-    is "auto" as many as held-out rows say, otherwise all.
+    is "auto" as many as held-out rows say, otherwise all; ``get_support`` then marks those whose weight is above a hundredth of the
+    largest.
 bias : {"gaussian", "flat"}, default="gaussian"
     Prior of every task's bias.
 bias_variance : float, default=1.0

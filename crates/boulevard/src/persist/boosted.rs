@@ -24,6 +24,9 @@ pub(super) struct BoostedRecord {
     features: usize,
     machines: Vec<MachineRecord>,
     feature_names: Option<Vec<String>>,
+    /// Absent where both classes count alike, and in files of versions that did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sought: Option<usize>,
     /// Absent where nothing was tried, and in files of versions that tried nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     chosen: Option<Chosen>,
@@ -68,6 +71,7 @@ impl Stored for BoostedModel {
             features: self.features,
             machines: machines.collect::<Result<_>>()?,
             feature_names: self.feature_names.clone(),
+            sought: self.sought,
             chosen: self.chosen.clone(),
             report: self.report,
         })
@@ -102,6 +106,7 @@ impl Stored for BoostedModel {
             stage_scores: arrays.list_f64("stage_scores")?,
             features: record.features,
             feature_names: record.feature_names,
+            sought: record.sought,
             chosen: record.chosen,
             report: record.report,
         };

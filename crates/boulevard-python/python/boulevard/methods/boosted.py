@@ -63,7 +63,8 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     measure : {"f1", "balanced_accuracy", "cost", "precision_at_recall"}, default="f1"
         What thresholds and the number of rounds are chosen by: F1 (binary target: of a class with at most a quarter of the rows, else the
         mean over both; labels: the mean over them), mean recall of both sides, the cost of misses and false alarms, or
-        precision with at least ``least_recall`` of the carriers found.
+        precision with at least ``least_recall`` of the carriers found. Carriers of a binary target are the rows of a rare class (at most
+        a quarter of the rows), whichever comes first in ``classes_``, else of ``classes_[1]``; ``chosen_because_`` names it.
     miss_cost, alarm_cost : float, default=1.0
         Prices of a missed carrier and of a false alarm, for ``measure="cost"``.
     least_recall : float, default=0.8

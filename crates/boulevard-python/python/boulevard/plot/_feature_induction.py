@@ -209,8 +209,15 @@ class RulesDisplay:
 
 
 def _lines(text: str, most: int = 40) -> list[str]:
-    """A rule's text in lines of few characters; words stay whole."""
-    return textwrap.wrap(text, most, break_long_words=False, break_on_hyphens=False)
+    """A rule's text in lines of few characters; words stay whole, and conditions where they fit a line."""
+    *begin, last = text.split(" AND ")
+    lines: list[str] = []
+    for condition in [*(f"{condition} AND" for condition in begin), last]:
+        if lines and len(lines[-1]) + 1 + len(condition) <= most:
+            lines[-1] += f" {condition}"
+        else:
+            lines += textwrap.wrap(condition, most, break_long_words=False, break_on_hyphens=False)
+    return lines
 
 
 @document

@@ -110,6 +110,7 @@ class ErrorBySizeDisplay:
         if target is not None:
             ax.axhline(target, color="0.5", linestyle="--", linewidth=1, label=f"target, {100 * target:g} %")
         ax.set(xlabel="samples per decision", ylabel="error")
+        ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         if ax.get_legend_handles_labels()[1]:
             ax.legend(title="decided by")
         self.ax_, self.figure_ = ax, ax.figure

@@ -8,7 +8,7 @@ use super::learner::{BoostedSvc, Thresholds};
 use super::model::{BoostedModel, Ending, LabelEnsemble, Round};
 use super::problems::Problems;
 use super::search::Chosen;
-use super::tuning::{Choice, choose};
+use super::tuning::{Choice, choose, sought};
 use crate::data::Dataset;
 use crate::svm::{FitReport, KernelMachine, Layout, Ready, Sigmoid};
 
@@ -63,6 +63,7 @@ pub(super) fn assemble(
         machines,
         at_least_one,
         calibration: None,
+        sought: problems.signs.first().and_then(|signs| sought(goal, signs, &problems.weights)),
         chosen,
         stage_scores: choice.scores,
         features: data.x.columns(),

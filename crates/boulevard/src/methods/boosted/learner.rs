@@ -192,7 +192,8 @@ pub struct BoostedSvc {
     pub thresholds: Thresholds,
     /// What thresholds and the number of rounds are chosen by.
     pub measure: Measure,
-    /// Price of a carrier that is missed, for [`Measure::Cost`].
+    /// Price of a carrier that is missed, for [`Measure::Cost`]. Carriers of two classes are the rows of a rare one (at most a quarter of
+    /// the weight), else of the second.
     pub miss_cost: f64,
     /// Price of a row that is wrongly given a label, for [`Measure::Cost`].
     pub alarm_cost: f64,

@@ -142,6 +142,8 @@ pub struct BoostedModel {
     pub at_least_one: bool,
     /// Probabilities, one sigmoid per ensemble, where they were fitted.
     pub calibration: Option<Vec<Sigmoid>>,
+    /// Which of two classes the measure is about: a rare one, else for costs and recalls the second; none where both count alike.
+    pub sought: Option<usize>,
     /// What trials on held-out rows chose, where there were trials.
     pub chosen: Option<Chosen>,
     /// The measure of held-out rows (macro F1, unless another was named; costs are negative) by number of rounds, where that was looked

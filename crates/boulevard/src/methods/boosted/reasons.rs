@@ -13,13 +13,15 @@ pub(super) fn chosen(model: &BoostedModel) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The measure in words.
-fn measure(settings: &BoostedSvc) -> String {
+/// The measure in words, with the class that it is about.
+fn measure(model: &BoostedModel, settings: &BoostedSvc) -> String {
+    let sought = model.sought.and_then(|class| model.names.get(class));
+    let of = sought.map_or(String::new(), |name| format!(" of `{name}`"));
     match settings.measure {
-        Measure::F1 => "F1".to_owned(),
+        Measure::F1 => format!("F1{of}"),
         Measure::BalancedAccuracy => "balanced accuracy".to_owned(),
-        Measure::Cost => format!("cost ({} a miss, {} a false alarm)", g(settings.miss_cost), g(settings.alarm_cost)),
-        Measure::PrecisionAtRecall => format!("precision with recall of at least {}", g(settings.least_recall)),
+        Measure::Cost => format!("cost ({} a miss{of}, {} a false alarm)", g(settings.miss_cost), g(settings.alarm_cost)),
+        Measure::PrecisionAtRecall => format!("precision{of} with recall of at least {}", g(settings.least_recall)),
     }
 }
 
@@ -35,9 +37,9 @@ fn of_trials(model: &BoostedModel, settings: &BoostedSvc, chosen: &Chosen) -> St
     let start = if initial_weights == InitialWeights::Uniform { "uniform" } else { "balanced" };
     // Several classes have no thresholds and are judged by the measure alone; others by how their rows are ranked as well.
     let (by, worth) = match (model.kind, settings.measure, settings.thresholds) {
-        (Kind::Classes, ..) => (format!("{}, mean over the classes,", measure(settings)), value(settings, score)),
+        (Kind::Classes, ..) => (format!("{}, mean over the classes,", measure(model, settings)), value(settings, score)),
         (_, Measure::F1 | Measure::BalancedAccuracy, Thresholds::Tuned) => {
-            (format!("average precision and {}", measure(settings)), format!("{score:.3}"))
+            (format!("average precision and {}", measure(model, settings)), format!("{score:.3}"))
         }
         _ => ("average precision".to_owned(), format!("{score:.3}")),
     };
@@ -53,7 +55,7 @@ fn of_trials(model: &BoostedModel, settings: &BoostedSvc, chosen: &Chosen) -> St
 
 /// Why there are so many rounds, or machines beside each other.
 fn of_rounds(model: &BoostedModel, settings: &BoostedSvc) -> Option<String> {
-    let by = measure(settings);
+    let by = measure(model, settings);
     if let Some(label) = model.labels.iter().find(|label| label.ending == Ending::Committee) {
         return Some(format!(
             "{} of the best trials, averaged, no boosting: more rounds of the best one did not serve held-out rows better{} (`early_stopping` \
@@ -92,5 +94,5 @@ fn of_thresholds(model: &BoostedModel, settings: &BoostedSvc) -> Option<String> 
         [label] => format!("threshold {:.3}", label.threshold),
         _ => "a threshold per label".to_owned(),
     };
-    Some(format!("{what}: the best {} of held-out rows, smoothed (`thresholds` zero leaves it at 0)", measure(settings)))
+    Some(format!("{what}: the best {} of held-out rows, smoothed (`thresholds` zero leaves it at 0)", measure(model, settings)))
 }

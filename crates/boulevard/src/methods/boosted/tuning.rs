@@ -87,6 +87,24 @@ struct Counts {
     alarms: f64,
 }
 
+/// Which of two classes is rare, the one with this share of the rows' weight (true) or the other; none where neither is.
+fn rare_side(share: f64) -> Option<bool> {
+    match share {
+        share if share <= RARE => Some(true),
+        share if 1.0 - share <= RARE => Some(false),
+        _ => None,
+    }
+}
+
+/// Which of two classes (0 or 1) misses, recall and F1 are about: a rare one; else for costs and recalls the second, and for F1 none.
+pub(super) fn sought(goal: Goal, signs: &[f64], weights: &[f64]) -> Option<usize> {
+    if goal.rule != Rule::TwoClasses || goal.worth == Worth::BalancedAccuracy {
+        return None;
+    }
+    let rare = rare_side(carried(signs, weights) / weights.iter().sum::<f64>()).map(usize::from);
+    rare.or((goal.worth != Worth::F1).then_some(1))
+}
+
 /// Weight of the rows with a positive sign.
 fn carried(signs: &[f64], weights: &[f64]) -> f64 {
     signs.iter().zip(weights).filter(|(y, _)| **y > 0.0).map(|(_, w)| w).sum()
@@ -195,17 +213,19 @@ impl<'a> Scores<'a> {
     }
 
     /// Average precision, the mean over splits and labels that have carriers: how well rows are ranked, whatever the thresholds. Scores of
-    /// different splits come from different machines and are not ranked against each other.
+    /// different splits come from different machines and are not ranked against each other. Where the first of two classes is rare, its
+    /// rows are the carriers: a frequent class is ranked well by anything.
     pub(super) fn ranking(&self) -> Option<f64> {
         let splits = self.split_of.iter().max().map_or(0, |&last| last + 1);
+        let side = if self.rare() == Some(false) { -1.0 } else { 1.0 };
         let mut each = Vec::new();
         for (scores, signs) in self.columns.iter().zip(self.signs).filter_map(|(scores, signs)| Some((scores.as_ref()?, signs))) {
             for split in 0..splits {
                 let rows = (0..self.weights.len()).filter(|&row| self.weights[row] > 0.0 && self.split_of[row] == split);
                 let rows: Vec<usize> = rows.collect();
-                let of = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-                let truth: Vec<bool> = rows.iter().map(|&row| signs[row] > 0.0).collect();
-                each.extend(average_precision(&truth, &of(scores), Some(&of(self.weights))).ok());
+                let of = |values: &[f64], factor: f64| rows.iter().map(|&row| factor * values[row]).collect::<Vec<f64>>();
+                let truth: Vec<bool> = rows.iter().map(|&row| side * signs[row] > 0.0).collect();
+                each.extend(average_precision(&truth, &of(scores, side), Some(&of(self.weights, 1.0))).ok());
             }
         }
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
@@ -218,11 +238,7 @@ impl<'a> Scores<'a> {
     /// frequent, F1 of one side would be largest with all rows claimed, so that of both counts; label matrices, whose labels give each other
     /// rows, were better with a window over scores.
     fn rare(&self) -> Option<bool> {
-        match self.goal.rule {
-            Rule::TwoClasses if self.share <= RARE => Some(true),
-            Rule::TwoClasses if 1.0 - self.share <= RARE => Some(false),
-            _ => None,
-        }
+        if self.goal.rule == Rule::TwoClasses { rare_side(self.share) } else { None }
     }
 
     fn margin(&self, label: usize, row: usize, threshold: f64) -> f64 {
@@ -238,21 +254,17 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// The mean worth over labels. For two classes F1 is that of a rare one, and the mean over both where none is.
+    /// The mean worth over labels. A rare class of two is the one that counts, whichever comes first; where none is, F1 is the mean of both.
     fn mean_worth(&self, counts: &[Counts], carriers: &[f64], all: f64) -> f64 {
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let f1 = |hits: f64, alarms: f64, carriers: f64| ratio(2.0 * hits, hits + alarms + carriers);
+        let (rare, two) = (self.rare(), self.goal.rule == Rule::TwoClasses);
         let one = |(counts, &carriers): (&Counts, &f64)| {
-            let (hits, alarms, others) = (counts.hits, counts.alarms, all - carriers);
+            let turned = (all - carriers - counts.alarms, carriers - counts.hits, all - carriers);
+            let (hits, alarms, carriers) = if rare == Some(false) { turned } else { (counts.hits, counts.alarms, carriers) };
+            let others = all - carriers;
             match self.goal.worth {
-                Worth::F1 if self.goal.rule == Rule::TwoClasses => {
-                    let sides = [f1(hits, alarms, carriers), f1(others - alarms, carriers - hits, others)];
-                    match self.rare() {
-                        Some(true) => sides[0],
-                        Some(false) => sides[1],
-                        None => 0.5 * (sides[0] + sides[1]),
-                    }
-                }
+                Worth::F1 if two && rare.is_none() => 0.5 * (f1(hits, alarms, carriers) + f1(others - alarms, carriers - hits, others)),
                 Worth::F1 => f1(hits, alarms, carriers),
                 Worth::BalancedAccuracy => 0.5 * (ratio(hits, carriers) + ratio(others - alarms, others)),
                 Worth::Cost { miss, alarm } => -ratio(miss * (carriers - hits) + alarm * alarms, all),
@@ -417,6 +429,28 @@ mod tests {
         let signs: Vec<f64> = (0..n).map(|i| if i % 20 == 0 { 1.0 } else { -1.0 }).collect();
         let score = signs.iter().map(|y| 1.2 * y + random.normal()).collect();
         (score, vec![signs])
+    }
+
+    #[test]
+    fn a_rare_class_counts_whichever_comes_first() {
+        let (score, signs) = overlapping(2000);
+        let (weights, splits) = (vec![1.0; 2000], vec![0; 2000]);
+        let turned = |values: &[f64]| values.iter().map(|value| -value).collect::<Vec<f64>>();
+        let worths = [Worth::F1, Worth::BalancedAccuracy, Worth::Cost { miss: 20.0, alarm: 1.0 }, Worth::Precision { recall: 0.9 }];
+        for worth in worths {
+            let goal = Goal { rule: Rule::TwoClasses, worth };
+            let (plain, mirrored) = (signs.clone(), vec![turned(&signs[0])]);
+            let second = Scores::new(vec![Some(score.clone())], &plain, &weights, &splits, goal);
+            let first = Scores::new(vec![Some(turned(&score))], &mirrored, &weights, &splits, goal);
+            let ((a, one), (b, other)) = (second.tuned(true), first.tuned(true));
+            assert!((a[0] + b[0]).abs() < 1e-9 && (one - other).abs() < 1e-12, "{worth:?}: {a:?} {one}, {b:?} {other}");
+            assert!((second.ranking().unwrap() - first.ranking().unwrap()).abs() < 1e-12);
+            let named = [sought(goal, &plain[0], &weights), sought(goal, &mirrored[0], &weights)];
+            assert_eq!(named, if worth == Worth::BalancedAccuracy { [None, None] } else { [Some(1), Some(0)] });
+            let even: Vec<f64> = (0..2000).map(|row| if row % 2 == 0 { 1.0 } else { -1.0 }).collect();
+            let told = matches!(worth, Worth::Cost { .. } | Worth::Precision { .. });
+            assert_eq!(sought(goal, &even, &weights), told.then_some(1));
+        }
     }
 
     #[test]

@@ -371,40 +371,54 @@ impl MultiTaskSelection {
         let trial = trials[chosen].clone();
         choice.c = trial.c;
         choice.refit_ln_rho = trial.refit_ln_rho;
-        if let Some(features) = trial.features {
+        // A number that was asked for is no trial, but folds say how stable that set is, too.
+        let asked = if let Keep::Exactly(count) = self.keep { Some(count.min(tasks.features())) } else { None };
+        if let Some(features) = trial.features.or(asked).filter(|_| self.select == Select::Features) {
             let mut counts = vec![0.0; tasks.features()];
             for fold in folds {
                 largest(&fold.sizes[chosen / per], features).into_iter().for_each(|j| counts[j] += 1.0 / folds.len() as f64);
             }
             choice.frequencies = counts;
-            choice.kept = Some(vec![0; features]);
+            choice.kept = trial.features.map(|features| vec![0; features]);
         }
-        choice.reason = self.reason(&trial, trials.len(), folds.len(), prior, tasks);
+        choice.reason = self.reason(&trial, trials, folds.len(), prior, tasks);
     }
 
     /// Why this trial, in words.
-    fn reason(&self, trial: &SelectionTrial, trials: usize, folds: usize, prior: &str, tasks: &TaskSet<'_>) -> String {
+    fn reason(&self, trial: &SelectionTrial, trials: &[SelectionTrial], folds: usize, prior: &str, tasks: &TaskSet<'_>) -> String {
         let percent = |error: f64| if tasks.outputs.classify() { format!("{:.2} %", 100.0 * error) } else { format!("{error:.4}") };
         let set = trial.features.map_or("all features".to_owned(), |count| format!("the {count} largest features, fitted again"));
+        let sets = trials.iter().any(|trial| trial.features.is_some());
         let (measure, rule) = match (tasks.outputs.classify(), self.is_short(tasks)) {
+            (true, true) if !sets => (
+                format!("log loss {:.4}", trial.loss),
+                "within three standard errors of the lowest of {} trials, of which it is nearest to c = 1.4",
+            ),
+            (true, false) if !sets => (format!("log loss {:.4}", trial.loss), "the lowest of {} trials"),
+            (false, _) if !sets => ("squared error".to_owned(), "the lowest of {} trials"),
             (true, true) => (
                 format!("log loss {:.4}", trial.loss),
-                "three standard errors of the lowest of {} trials, of which it keeps the most features and is nearest to c = 1.4",
+                "within three standard errors of the lowest of {} trials, of which it keeps the most features and is nearest to c = 1.4",
             ),
             (true, false) => (
                 format!("log loss {:.4}", trial.loss),
-                "one standard error of the lowest of {} trials, of which it keeps the most features",
+                "within one standard error of the lowest of {} trials, of which it keeps the most features",
             ),
-            (false, _) => {
-                ("squared error".to_owned(), "half a standard error of the lowest of {} trials, of which it keeps the fewest features")
-            }
+            (false, _) => (
+                "squared error".to_owned(),
+                "within half a standard error of the lowest of {} trials, of which it keeps the fewest features",
+            ),
         };
-        format!(
-            "{prior}; c = {} and {set}: held-out {measure}, error {} over {} folds, within {}",
+        let reason = format!(
+            "{prior}; c = {} and {set}: held-out {measure}, error {} over {} folds, {}",
             trial.c,
             percent(trial.error),
             folds,
-            rule.replace("{}", &trials.to_string()),
-        )
+            rule.replace("{}", &trials.len().to_string()),
+        );
+        match self.keep {
+            Keep::Exactly(count) => format!("{reason}; then the {count} largest features, as asked for, fitted again"),
+            _ => reason,
+        }
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
         Pick::Index(_) => "as asked",
         _ if model.holdout_rows == 0 => "the knee",
         Pick::Holdout => "lowest estimated error",
+        Pick::Knee if model.marks().knee.is_none() => "lowest estimated error: there is no knee",
         Pick::Knee => "the knee",
         Pick::OneSe => "largest margin within one standard error",
     };
