@@ -36,6 +36,29 @@ pub(super) fn certify(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> Certif
     Certificate { offsets, objective, violation, gap: gap / scale }
 }
 
+/// Roundings of a variable's range within which a bound is meant.
+const MEANT: f64 = 64.0 * f64::EPSILON;
+
+/// Puts variables that only roundings keep from a bound, or from the kink, exactly there.
+///
+/// Steps keep the sum of all variables up to roundings, which gather in whichever variable the last step cut. It would count as free, and where
+/// no other is, it alone would say where the offset lies: at one end or the other of its interval, by the last bit.
+pub(super) fn settle(problem: &DualProblem<'_>, b: &mut [f64]) {
+    for (b, (&lower, &upper)) in b.iter_mut().zip(problem.lower.iter().zip(problem.upper)) {
+        let near = MEANT * (upper - lower);
+        if !near.is_finite() {
+            continue;
+        }
+        if *b - lower <= near {
+            *b = lower;
+        } else if upper - *b <= near {
+            *b = upper;
+        } else if problem.kink > 0.0 && b.abs() <= near {
+            *b = 0.0;
+        }
+    }
+}
+
 /// Derivatives of the objective when a variable at `b` with gradient `g` grows and when it falls.
 pub(super) fn slopes(problem: &DualProblem<'_>, b: f64, g: f64) -> (f64, f64) {
     let up = if b >= 0.0 { g + problem.kink } else { g - problem.kink };

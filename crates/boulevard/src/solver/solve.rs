@@ -2,7 +2,7 @@
 
 use super::blocked;
 use super::blocks::{CardCopy, Choice, choose_card};
-use super::certificate::{certify, violation};
+use super::certificate::{certify, settle, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::estimate::Estimate;
 use super::memory::free_memory;
@@ -263,6 +263,7 @@ impl<'a> Solver<'a> {
                 stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations, &mut current)?;
             }
         }
+        settle(problem, &mut b);
         let mut certificate = certify(problem, &b, &gradient);
         if !current {
             (certificate.objective, certificate.violation, certificate.gap) = (f64::NAN, f64::NAN, f64::NAN);

@@ -182,6 +182,27 @@ fn a_warm_start_ends_where_a_cold_one_does() {
 }
 
 #[test]
+fn a_bound_missed_by_a_rounding_says_nothing_about_the_offset() {
+    let x = Matrix::dense(vec![-1.0, 1.0, 4.0, 6.0], 4, 1).unwrap();
+    let start = |first: f64| Some(vec![first, -0.1, 0.1, -0.1]);
+    let case = |start| Case {
+        x: x.clone(),
+        linear: vec![-1.0, 1.0, -1.0, 1.0],
+        lower: vec![0.0, -0.1, 0.0, -0.1],
+        upper: vec![0.1, 0.0, 0.1, 0.0],
+        start,
+        kink: 0.0,
+        second: None,
+    };
+    let solve = |start| case(start).solve(&Kernel::rbf(1.0), &Options::default(), &Context::default());
+    let (plain, near) = (solve(start(0.1)), solve(start(0.1_f64.next_down())));
+    assert_eq!((plain.coefficients.clone(), plain.offsets), (near.coefficients, near.offsets));
+    assert!((plain.offsets[0] - solve(None).offsets[0]).abs() < 1e-12);
+    // The middle of an interval: twins on both sides.
+    assert!(plain.offsets[0].abs() < 0.01, "{:?}", plain.offsets);
+}
+
+#[test]
 fn regression_with_a_kink_is_optimal() {
     for kink in [0.0, 0.1, 0.5] {
         let case = Case::regression(300, 2.0, kink);
