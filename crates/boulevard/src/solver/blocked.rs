@@ -114,9 +114,9 @@ impl Solver<'_> {
                 Verdict::Exhausted => {}
             }
         }
-        let mut current = true;
-        let stop = self.pairs(problem, options, false, b, gradient, iterations, &mut current)?;
-        ended(stop.unwrap_or_default(), current, Route::Delicate)
+        let mut error = 0.0;
+        let stop = self.pairs(problem, options, false, b, gradient, iterations, &mut error)?;
+        ended(stop.unwrap_or_default(), error.is_finite(), Route::Delicate)
     }
 
     /// Pair steps from where blocks of a kernel that is not positive semi-definite gave up.
@@ -132,9 +132,9 @@ impl Solver<'_> {
         let (stop, checked) = match self.exact_gradient(problem, b, gradient)? {
             Some(reason) => (reason, false),
             None => {
-                let mut current = true;
-                let stop = self.pairs(problem, options, false, b, gradient, iterations, &mut current)?;
-                (stop.unwrap_or_default(), current)
+                let mut error = 0.0;
+                let stop = self.pairs(problem, options, false, b, gradient, iterations, &mut error)?;
+                (stop.unwrap_or_default(), error.is_finite())
             }
         };
         Ok(Ended { stop, checked, route: Route::CardThenPairs })

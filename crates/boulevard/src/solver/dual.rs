@@ -89,6 +89,9 @@ pub struct DualSolution {
     /// `K b + linear` for every sample: its decision value is `gradient - linear - offset`. Blocks know the samples that are neither
     /// support vectors nor near the margin to single precision only.
     pub gradient: Vec<f64>,
+    /// How wrong a value of the gradient may be, four standard deviations, by the steps in single precision since it was last computed;
+    /// infinite where blocks know some samples to single precision only.
+    pub gradient_error: f64,
     /// The multiplier of the equality; of each group's where there are two (else both the same).
     pub offsets: [f64; 2],
     /// Value of the objective.

@@ -55,4 +55,5 @@ pub use solve::Solver;
 pub(crate) use solve::{SolveDual, automatic_cache};
 pub use source::{ExactWork, KernelSource, SubsetKernel, TableKernel, TableView};
 pub(crate) use source::{GroupMatrices, SMALL};
-pub(crate) use start::fill_up;
+pub use start::Known;
+pub(crate) use start::{Start, along_ray, fill_up};

@@ -23,7 +23,8 @@ const WIDE: f64 = 4.0;
 const CORRECTIONS: usize = 4;
 
 impl Solver<'_> {
-    /// Pair steps until the true violation is within the tolerance; none if `leave_crowded` and rows were computed again and again.
+    /// Pair steps until the true violation is within the tolerance; none if `leave_crowded` and rows were computed again and again. `error`
+    /// is how wrong the gradient may be, before and after: infinite if it ends as that of another point.
     pub(super) fn pairs(
         &mut self,
         problem: &DualProblem<'_>,
@@ -32,7 +33,7 @@ impl Solver<'_> {
         b: &mut [f64],
         gradient: &mut Vec<f64>,
         iterations: &mut u64,
-        current: &mut bool,
+        error: &mut f64,
     ) -> Result<Option<StopReason>> {
         let unsolved = self.on_resident_rows(problem, options, b, gradient, iterations);
         let enough = match stopped_by(unsolved.and_then(|unsolved| Ok(unsolved && self.single_is_enough(problem, options)?)))? {
@@ -42,37 +43,34 @@ impl Solver<'_> {
         if enough {
             let mut target = MARGIN * options.tolerance;
             // Since the last exact gradient, only what moved can have gone wrong.
-            let (mut exact_at, mut exact_since) = (b.to_vec(), *iterations);
+            let (mut exact_at, mut exact_since, mut carried) = (b.to_vec(), *iterations, *error);
             for _ in 0..CORRECTIONS {
                 let before = *iterations;
                 let outcome = self.approach(problem, options, target, leave_crowded, b, gradient, iterations)?;
                 let whole = self.single.as_mut().expect("it just ran").read_gradient(gradient);
+                *error = if whole { carried + rounding(b, &exact_at, gradient, *iterations - exact_since) } else { f64::INFINITY };
                 if let PassOutcome::Stopped(reason) = outcome {
-                    *current = whole || self.steps_ran_out(reason, problem, b, gradient)?;
-                    return Ok(Some(reason));
+                    return if whole { Ok(Some(reason)) } else { self.stop_for(reason, problem, b, gradient, error) };
                 }
                 if outcome == PassOutcome::Crowded {
                     // Their memory is better used otherwise.
                     self.single = None;
-                    let stopped = if whole { None } else { self.exact_gradient(problem, b, gradient)? };
-                    *current = stopped.is_none();
-                    return Ok(stopped);
+                    return if whole { Ok(None) } else { self.renew(problem, b, gradient, error) };
                 }
-                let error = rounding(b, &exact_at, gradient, *iterations - exact_since);
                 if whole && outcome == PassOutcome::Reached {
-                    if target + error <= options.tolerance {
+                    if target + *error <= options.tolerance {
                         return Ok(Some(StopReason::Converged));
                     }
-                    if error <= WIDEST_MARGIN * options.tolerance {
+                    if *error <= WIDEST_MARGIN * options.tolerance {
                         // A few more steps are cheaper than the exact gradient.
-                        target = options.tolerance - error;
+                        target = options.tolerance - *error;
                         continue;
                     }
                 }
-                if let Some(reason) = self.exact_gradient(problem, b, gradient)? {
-                    *current = whole;
+                if let Some(reason) = self.renew(problem, b, gradient, error)? {
                     return Ok(Some(reason));
                 }
+                carried = 0.0;
                 if violation(problem, b, gradient) <= options.tolerance {
                     return Ok(Some(StopReason::Converged));
                 }
@@ -84,18 +82,32 @@ impl Solver<'_> {
                 }
             }
         }
+        self.in_double(problem, options, b, gradient, iterations, error)
+    }
+
+    /// The same in double precision, to the end.
+    fn in_double(
+        &mut self,
+        problem: &DualProblem<'_>,
+        options: &Options,
+        b: &mut [f64],
+        gradient: &mut Vec<f64>,
+        iterations: &mut u64,
+        error: &mut f64,
+    ) -> Result<Option<StopReason>> {
         loop {
             let outcome = match stopped_by(self.run_double(problem, options, None, b, gradient, iterations))? {
                 Ok(outcome) => outcome,
                 Err(reason) => return Ok(Some(reason)),
             };
             let whole = self.double.as_mut().expect("it just ran").read_gradient(gradient);
-            if let PassOutcome::Stopped(reason) = outcome {
-                *current = whole || self.steps_ran_out(reason, problem, b, gradient)?;
-                return Ok(Some(reason));
+            if !whole {
+                *error = f64::INFINITY;
             }
-            if !whole && let Some(reason) = self.exact_gradient(problem, b, gradient)? {
-                *current = false;
+            if let PassOutcome::Stopped(reason) = outcome {
+                return if whole { Ok(Some(reason)) } else { self.stop_for(reason, problem, b, gradient, error) };
+            }
+            if !whole && let Some(reason) = self.renew(problem, b, gradient, error)? {
                 return Ok(Some(reason));
             }
             let reached = violation(problem, b, gradient) <= options.tolerance;
@@ -125,9 +137,34 @@ impl Solver<'_> {
         Ok(outcome == PassOutcome::Paused)
     }
 
-    /// Where steps ran out there is time for the exact gradient of samples that were left out; whether it is known now.
-    fn steps_ran_out(&self, reason: StopReason, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>) -> Result<bool> {
-        Ok(reason == StopReason::MaxIterations && self.exact_gradient(problem, b, gradient)?.is_none())
+    /// The exact gradient, with no error then; the reason if it was stopped.
+    fn renew(&self, problem: &DualProblem<'_>, b: &[f64], gradient: &mut Vec<f64>, error: &mut f64) -> Result<Option<StopReason>> {
+        let stopped = self.exact_gradient(problem, b, gradient)?;
+        if stopped.is_none() {
+            *error = 0.0;
+        }
+        Ok(stopped)
+    }
+
+    /// Ends for `reason` while samples are left out: where steps ran out there is time for the gradient of all.
+    fn stop_for(
+        &self,
+        reason: StopReason,
+        problem: &DualProblem<'_>,
+        b: &[f64],
+        gradient: &mut Vec<f64>,
+        error: &mut f64,
+    ) -> Result<Option<StopReason>> {
+        if reason == StopReason::MaxIterations {
+            self.renew(problem, b, gradient, error)?;
+        }
+        Ok(Some(reason))
+    }
+
+    /// Whether pair steps may begin with a gradient that may be wrong by `error`: where they go on in single precision, as they did before.
+    pub(super) fn may_begin_with(&self, error: f64, problem: &DualProblem<'_>, options: &Options) -> Result<bool> {
+        let most = WIDEST_MARGIN / 2.0 * options.tolerance;
+        Ok(error == 0.0 || (error <= most && self.single_is_enough(problem, options)? && self.source.double()?.resident(0).is_none()))
     }
 
     fn single_is_enough(&self, problem: &DualProblem<'_>, options: &Options) -> Result<bool> {
@@ -206,5 +243,6 @@ impl Solver<'_> {
 fn rounding(b: &[f64], exact_at: &[f64], gradient: &[f64], iterations: u64) -> f64 {
     let size = b.iter().zip(exact_at).map(|(v, w)| (v - w) * (v - w)).sum::<f64>().sqrt();
     let typical = (gradient.iter().map(|v| v * v).sum::<f64>() / gradient.len() as f64).sqrt();
-    f32::ROUNDING * (2.3 * (iterations as f64).sqrt() * typical + 2.0 * size)
+    // The start is rounded, too.
+    f32::ROUNDING * (2.3 * (iterations as f64 + 1.0).sqrt() * typical + 2.0 * size)
 }

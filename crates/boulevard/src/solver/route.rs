@@ -78,6 +78,11 @@ impl Route {
         }
     }
 
+    /// Whether the steps bear a gradient that may be wrong by a share of the tolerance: pair steps do, which count how much that is.
+    pub(super) fn may_drift(self) -> bool {
+        !self.is_blocks() && self != Self::Coordinates
+    }
+
     /// Whether there is nothing worth mentioning: small problems, and models that no dual solver made.
     pub fn is_default(&self) -> bool {
         *self == Self::default()

@@ -12,6 +12,7 @@ use super::single;
 use super::small;
 use super::smo::{Budget, Engine, arena};
 use super::source::KernelSource;
+use super::start::Known;
 use std::sync::{Arc, Mutex};
 
 use boulevard_cuda::Card;
@@ -33,16 +34,16 @@ const FREE_SHARE: usize = 4;
 
 /// Whoever solves problems on one set of samples: this machine, or a cluster.
 pub(crate) trait SolveDual {
-    /// Solves one problem.
-    fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution>;
+    /// Solves one problem, with the gradient of its start as far as that is known.
+    fn solve(&mut self, problem: &DualProblem<'_>, known: Option<Known>, options: &Options) -> Result<DualSolution>;
 
     /// The largest `k(x, x)`: the size of things.
     fn largest_diagonal(&self) -> f64;
 }
 
 impl SolveDual for Solver<'_> {
-    fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution> {
-        self.solve_from(problem, None, options)
+    fn solve(&mut self, problem: &DualProblem<'_>, known: Option<Known>, options: &Options) -> Result<DualSolution> {
+        self.solve_from(problem, known, options)
     }
 
     fn largest_diagonal(&self) -> f64 {
@@ -183,10 +184,10 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Solves one problem whose start has a gradient `K b + linear` that the caller knows, to the last digits: computing it anew can cost
-    /// more than the few steps from a neighboring problem's solution.
+    /// Solves one problem whose start has a gradient that the caller knows: computing it anew can cost more than the few steps from a
+    /// neighboring problem's solution. It is computed anew where it may be wrong by more than the tolerance bears.
     // long: what a problem goes through from its start to its certificate, step by step.
-    pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Vec<f64>>, options: &Options) -> Result<DualSolution> {
+    pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Known>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         if problem.len() != self.source.len() {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
@@ -206,20 +207,28 @@ impl<'a> Solver<'a> {
             self.say_what_it_takes();
             stopped = self.context.check(&way);
         }
+        if let Some(known) = &known
+            && known.gradient.len() != problem.len()
+        {
+            return Err(Error::shape("gradient of the start, one value per sample", problem.len(), known.gradient.len()));
+        }
+        let known = match known {
+            Some(known) if route.may_drift() && self.may_begin_with(known.error, problem, options)? => Some(known),
+            known => known.filter(|known| known.error == 0.0),
+        };
         let warm = known.is_none() && b.iter().any(|&v| v != 0.0);
         // Blocks compute the gradient of their start themselves.
         let unknown = warm && route.is_blocks();
-        let mut gradient = known.unwrap_or_else(|| problem.linear.to_vec());
-        if gradient.len() != problem.len() {
-            return Err(Error::shape("gradient of the start, one value per sample", problem.len(), gradient.len()));
-        }
-        // Whether the gradient is that of `b`: only then can it certify anything.
-        let mut current = !warm;
+        // Infinite where the gradient is not that of `b`: then it certifies nothing.
+        let mut error = if warm { f64::INFINITY } else { known.as_ref().map_or(0.0, |known| known.error) };
+        let mut gradient = known.map_or_else(|| problem.linear.to_vec(), |known| known.gradient);
         if stopped.is_none() && warm && !unknown {
             stopped = self.exact_gradient(problem, &b, &mut gradient)?;
-            current = stopped.is_none();
+            if stopped.is_none() {
+                error = 0.0;
+            }
         }
-        let mut iterations = 0;
+        let (mut iterations, mut checked) = (0, false);
         let finest = (REFINED * options.tolerance).max(FINEST);
         let early = |b, gradient, iterations| {
             small::solve(self.source, &self.diagonal, problem, options, finest, b, gradient, iterations, &self.context)
@@ -239,7 +248,7 @@ impl<'a> Solver<'a> {
                 let revisable = route == Route::Cached;
                 let ended = match route.is_blocks() {
                     true => None,
-                    false => self.pairs(problem, options, revisable, &mut b, &mut gradient, &mut iterations, &mut current)?,
+                    false => self.pairs(problem, options, revisable, &mut b, &mut gradient, &mut iterations, &mut error)?,
                 };
                 match ended {
                     Some(stop) => stop,
@@ -250,7 +259,7 @@ impl<'a> Solver<'a> {
                             // The card failed on the way, and the processor's blocks took over.
                             route = Route::Crowded;
                         }
-                        (route, current) = (route.max(found.route), found.checked);
+                        (route, checked, error) = (route.max(found.route), found.checked, f64::INFINITY);
                         found.stop
                     }
                 }
@@ -260,17 +269,18 @@ impl<'a> Solver<'a> {
             polish(self.source, &self.diagonal, problem, &mut b, &mut gradient)?;
             let reached = violation(problem, &b, &gradient) <= options.tolerance;
             if stop == StopReason::Converged || reached {
-                stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations, &mut current)?;
+                stop = self.refine(problem, options, &mut b, &mut gradient, &mut iterations, &mut error)?;
             }
         }
         settle(problem, &mut b);
         let mut certificate = certify(problem, &b, &gradient);
-        if !current {
+        if !checked && error.is_infinite() {
             (certificate.objective, certificate.violation, certificate.gap) = (f64::NAN, f64::NAN, f64::NAN);
         }
         Ok(DualSolution {
             coefficients: b,
             gradient,
+            gradient_error: error,
             offsets: certificate.offsets,
             objective: certificate.objective,
             violation: certificate.violation,
@@ -290,7 +300,7 @@ impl<'a> Solver<'a> {
         b: &mut [f64],
         gradient: &mut Vec<f64>,
         iterations: &mut u64,
-        current: &mut bool,
+        error: &mut f64,
     ) -> Result<StopReason> {
         let tolerance = (REFINED * options.tolerance).max(FINEST);
         let small = problem.len() <= REFINE_UP_TO && !matches!(problem.equality, Equality::Free);
@@ -301,7 +311,7 @@ impl<'a> Solver<'a> {
         let finer = Options { tolerance, max_iterations: Some(most), ..*options };
         // It takes milliseconds: the observer is not called.
         let observer = self.context.observer.take();
-        let stop = self.pairs(problem, &finer, false, b, gradient, iterations, current);
+        let stop = self.pairs(problem, &finer, false, b, gradient, iterations, error);
         self.context.observer = observer;
         let stop = stop?.unwrap_or_default();
         // Running out of these extra steps is no failure: the tolerance asked for was reached before.

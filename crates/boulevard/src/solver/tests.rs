@@ -82,7 +82,7 @@ fn honest(case: &Case, kernel: &Kernel, solution: &DualSolution, allowed: f64) {
                 g += solution.coefficients[j] * kernel.evaluate(&rows[i], &rows[j]).unwrap();
             }
         }
-        assert!((g - solution.gradient[i]).abs() < allowed, "gradient {i}: {} for {g}", solution.gradient[i]);
+        assert!((g - solution.gradient[i]).abs() < allowed, "gradient {i}: {} for {g}, {allowed:e} allowed", solution.gradient[i]);
     }
 }
 
@@ -179,6 +179,62 @@ fn a_warm_start_ends_where_a_cold_one_does() {
     let warm = warm_case.solve(&Kernel::rbf(0.5), &options, &Context::default());
     assert!((warm.objective / cold.objective - 1.0).abs() < 1e-10);
     assert!(warm.coefficients.iter().zip(&cold.coefficients).all(|(a, b)| (a - b).abs() < 1e-5));
+}
+
+/// Classes and numbers along a rising C: the gradient is carried from solution to solution, and is about as good as it says: the worst
+/// value may be more than four standard deviations off.
+#[test]
+fn along_a_ray_the_carried_gradient_is_as_good_as_it_says() {
+    let kernel = Kernel::rbf(0.2);
+    let options = Options { polish: false, ..Options::default() };
+    let (mut carried, mut anew) = (0, 0);
+    for make in [|c: f64| Case::classes(900, 4, c, 6), |c: f64| Case::regression(900, c, 0.05)] {
+        let table = make(1.0);
+        let context = Context::default();
+        let source = TableKernel::new(&kernel, &table.x, &context);
+        let mut solver = Solver::new(&source, None, &context).unwrap().shared();
+        let mut last: Option<(f64, DualSolution)> = None;
+        for c in [0.05, 0.2, 0.25, 1.0, 10.0, 300.0] {
+            let mut case = make(c);
+            let bounds: Vec<(f64, f64)> = case.lower.iter().copied().zip(case.upper.iter().copied()).collect();
+            let start = last.as_ref().map(|(before, last)| along_ray(last, |i| table.linear[i], case.kink, c / before, |i| bounds[i]));
+            let (point, known) = Start::parts(start);
+            if let (Some(known), Some(point)) = (&known, &point) {
+                let begin = DualSolution { coefficients: point.clone(), gradient: known.gradient.clone(), ..last.clone().unwrap().1 };
+                let on_ray = known.error.is_finite();
+                if on_ray {
+                    honest(&case, &kernel, &begin, 2.0 * known.error + 1e-9);
+                }
+                carried += usize::from(on_ray && known.error > 0.0);
+                anew += usize::from(!on_ray);
+            }
+            case.start = point;
+            let warm = solver.solve_from(&case.problem(), known, &options).unwrap();
+            assert!(warm.violation <= 1e-3 && warm.gradient_error.is_finite(), "{:e} {:e}", warm.violation, warm.gradient_error);
+            honest(&case, &kernel, &warm, 2.0 * warm.gradient_error + 1e-9);
+            let cold = Case { start: None, ..make(c) }.solve(&kernel, &Options { tolerance: 1e-8, ..options }, &context);
+            assert!((warm.objective / cold.objective - 1.0).abs() < 1e-4, "{c}: {} {}", warm.objective, cold.objective);
+            last = Some((c, warm));
+        }
+    }
+    assert!(carried > 5, "{carried} carried, {anew} off the ray");
+}
+
+/// What is not good enough is computed anew.
+#[test]
+fn a_gradient_that_is_too_wrong_is_not_believed() {
+    let (kernel, options) = (Kernel::rbf(0.2), Options { polish: false, ..Options::default() });
+    let case = Case::classes(900, 4, 1.0, 6);
+    let context = Context::default();
+    let source = TableKernel::new(&kernel, &case.x, &context);
+    let plain = Solver::new(&source, None, &context).unwrap().solve(&case.problem(), &options).unwrap();
+    let begin = Case { start: Some(plain.coefficients), ..Case::classes(900, 4, 1.0, 6) };
+    for error in [1e-2, f64::INFINITY] {
+        let known = Known { gradient: vec![7.0; 900], error };
+        let again = Solver::new(&source, None, &context).unwrap().solve_from(&begin.problem(), Some(known), &options).unwrap();
+        honest(&begin, &kernel, &again, 2.0 * again.gradient_error);
+        assert_eq!(again.iterations, 0);
+    }
 }
 
 #[test]

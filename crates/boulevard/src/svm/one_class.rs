@@ -47,7 +47,7 @@ impl OneClass {
         let first = fill_up(weights, |_| false, self.nu * weights.iter().sum::<f64>());
         let problem =
             DualProblem { linear: &zeros, lower: &zeros, upper: weights, kink: 0.0, equality: Equality::Sum, start: Some(&first) };
-        solver.solve(&problem, &self.solver.options())
+        solver.solve(&problem, None, &self.solver.options())
     }
 }
 

@@ -22,7 +22,7 @@ use crate::data::io::TargetKind;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::Context;
-use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, SolveDual, Solver, TableKernel, fill_up};
+use crate::solver::{DoubledKernel, DualProblem, DualSolution, Equality, SolveDual, Solver, Start, TableKernel, fill_up};
 use crate::words::g;
 
 /// How wide the tube without loss is.
@@ -63,12 +63,14 @@ impl Svr {
         y: &[f64],
         costs: &[f64],
         epsilon: f64,
-        start: Option<&[f64]>,
+        start: Option<Start>,
     ) -> Result<DualSolution> {
         let linear: Vec<f64> = y.iter().map(|y| -y).collect();
         let lower: Vec<f64> = costs.iter().map(|c| -c).collect();
+        let (point, known) = Start::parts(start);
+        let start = point.as_deref();
         let problem = DualProblem { linear: &linear, lower: &lower, upper: costs, kink: epsilon, equality: Equality::Sum, start };
-        solver.solve(&problem, &self.solver.options())
+        solver.solve(&problem, known, &self.solver.options())
     }
 
     /// nu-SVR: both halves of every sample as variables of their own. Returns the combined coefficients, the intercept and epsilon.

@@ -5,14 +5,14 @@
 //! values of C, and held-out rows of other classes are judged by a weighted sum of kernel rows.
 
 use super::grid_table::{GridSetting, Outcome};
-use super::grid_units::{Unit, next_start, run_units};
+use super::grid_units::{Unit, run_units};
 use super::share::Counter;
 use crate::data::split::Split;
 use crate::data::{Categories, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelRows};
 use crate::observe::{Context, StopReason};
-use crate::solver::{KernelSource, Solver, TableKernel};
+use crate::solver::{DualSolution, KernelSource, Solver, TableKernel, along_ray};
 use crate::svm::{Multiclass, Penalty, SolverSettings, Svc, argmax, class_factors, pairs, tie_break};
 
 /// One-vs-one with more classes than this gets a solver per pair.
@@ -119,11 +119,8 @@ struct Search<'a> {
 /// A solved problem: what the next C starts from.
 struct Solved {
     c: f64,
-    coefficients: Vec<f64>,
     intercept: f64,
-    gradient: Vec<f64>,
-    iterations: u64,
-    stop: StopReason,
+    solution: DualSolution,
 }
 
 impl Search<'_> {
@@ -150,20 +147,13 @@ impl Search<'_> {
         let start = last.map(|last| {
             let cost = |i: usize| c * weights[i] * factors[i];
             let bounds = |i: usize| (if signs[i] < 0.0 { -cost(i) } else { 0.0 }, if signs[i] > 0.0 { cost(i) } else { 0.0 });
-            next_start(&last.coefficients, &last.gradient, |i| -signs[i], 0.0, c / last.c, bounds)
+            along_ray(&last.solution, |i| -signs[i], 0.0, c / last.c, bounds)
         });
-        let fit = svc.solve_binary(solver, &signs, &weights, &factors, start.as_deref())?;
+        let fit = svc.solve_binary(solver, &signs, &weights, &factors, start)?;
         if !self.counter.finish(fit.solution.stop) {
             return Ok(None);
         }
-        Ok(Some(Solved {
-            c,
-            coefficients: fit.coefficients,
-            intercept: fit.intercept,
-            iterations: fit.solution.iterations,
-            stop: fit.solution.stop,
-            gradient: fit.solution.gradient,
-        }))
+        Ok(Some(Solved { c, intercept: fit.intercept, solution: fit.solution }))
     }
 
     fn on_all_rows(&self, unit: &Unit, source: &TableKernel<'_>, options: &SolverSettings, inner: &Context<'_>) -> Result<Vec<Outcome>> {
@@ -183,7 +173,7 @@ impl Search<'_> {
                     }
                     let solved = self.solve(&mut solver, options, &rows, fold, task, self.settings[setting].c, last.as_ref())?;
                     let Some(solved) = solved else { return Ok(outcomes) };
-                    tally.add(task, |k| solved.gradient[fold.split.test[k]] + solved.intercept);
+                    tally.add(task, |k| solved.solution.gradient[fold.split.test[k]] + solved.intercept);
                     tally.note(&solved);
                     *last = Some(solved);
                 }
@@ -218,8 +208,8 @@ impl Search<'_> {
                         // Every point lacks pairs now.
                         return Ok(Vec::new());
                     };
-                    let support: Vec<usize> = (0..rows.len()).filter(|&i| solved.coefficients[i] != 0.0).collect();
-                    let weights: Vec<f64> = support.iter().map(|&i| solved.coefficients[i]).collect();
+                    let support: Vec<usize> = (0..rows.len()).filter(|&i| solved.solution.coefficients[i] != 0.0).collect();
+                    let weights: Vec<f64> = support.iter().map(|&i| solved.solution.coefficients[i]).collect();
                     let support: Vec<usize> = support.iter().map(|&i| rows[i]).collect();
                     let sums = test.weighted_sum(&support, &weights, 0..test.columns());
                     tally.add(task, |k| sums[k] + solved.intercept);
@@ -273,8 +263,8 @@ impl Tally {
     }
 
     fn note(&mut self, solved: &Solved) {
-        self.iterations += solved.iterations;
-        self.stop = self.stop.worst(solved.stop);
+        self.iterations += solved.solution.iterations;
+        self.stop = self.stop.worst(solved.solution.stop);
     }
 
     fn outcome(self, setting: usize, fold: usize, classes: &Categories) -> Result<Outcome> {

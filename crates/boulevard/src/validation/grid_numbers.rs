@@ -1,14 +1,14 @@
 //! Grid search for regression: all folds and values of C and epsilon on the same kernel rows.
 
 use super::grid_table::{GridSetting, Outcome};
-use super::grid_units::{next_start, run_units};
+use super::grid_units::run_units;
 use super::share::Counter;
 use crate::data::split::Split;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::observe::{Context, StopReason};
-use crate::solver::{DualSolution, Solver};
+use crate::solver::{DualSolution, Solver, along_ray};
 use crate::svm::Svr;
 
 /// The held-out predictions of every setting in every fold, as far as it came, and why it stopped.
@@ -50,11 +50,11 @@ pub(super) fn run(
                 let start = match last {
                     Some((before, solved)) if before.epsilon == setting.epsilon => {
                         let bounds = |i: usize| (-costs[i], costs[i]);
-                        Some(next_start(&solved.coefficients, &solved.gradient, |i| -target[i], epsilon, setting.c / before.c, bounds))
+                        Some(along_ray(solved, |i| -target[i], epsilon, setting.c / before.c, bounds))
                     }
                     _ => None,
                 };
-                let solution = svr.solve_epsilon(&mut solver, target, &costs, epsilon, start.as_deref())?;
+                let solution = svr.solve_epsilon(&mut solver, target, &costs, epsilon, start)?;
                 if !counter.finish(solution.stop) {
                     return Ok(outcomes);
                 }

@@ -15,11 +15,6 @@ use crate::svm::SolverSettings;
 /// Pieces per thread: gammas differ in cost, and the last piece should not keep one thread alone for long.
 const PIECES: usize = 4;
 
-/// Relative distance from a bound that is rounding.
-const SNAP: f64 = 1e-12;
-/// A step along the ray within this of 1 is rounding.
-const NEAR: f64 = 1e-4;
-
 /// One piece.
 pub(super) struct Unit {
     /// Settings that differ in C and epsilon only.
@@ -77,47 +72,4 @@ fn cut(settings: &[GridSetting], folds: usize, at_once: impl Fn(usize) -> usize)
     let bounds: Vec<usize> = (0..=parts).map(|p| p * folds / parts).collect();
     let of_gamma = |settings: Range<usize>| bounds.windows(2).map(move |b| Unit { settings: settings.clone(), folds: b[0]..b[1] });
     gammas.into_iter().flat_map(of_gamma).collect()
-}
-
-/// A start for a larger C from the last solution `b`: a point `t b` on the ray through it, which is feasible up to `t = ratio` because
-/// all costs grow by that much, and keeps the sum at zero.
-///
-/// If most variables are at their bounds, they stay there: `t = ratio` (alpha seeding, DeCoste and Wagstaff 2000). Otherwise that was
-/// measured worse than no warm start at all, and `t` minimises the objective `1/2 t^2 b'Kb + t (linear'b + kink |b|_1)`. It is 1 where no
-/// variable is at a bound: then nothing is left to do.
-///
-/// What reaches a bound (or zero) must be exactly there: a value one rounding away would count as free, and free variables define the
-/// offset.
-pub(super) fn next_start(
-    last: &[f64],
-    gradient: &[f64],
-    linear: impl Fn(usize) -> f64,
-    kink: f64,
-    ratio: f64,
-    bounds: impl Fn(usize) -> (f64, f64),
-) -> Vec<f64> {
-    let (mut square, mut slope, mut support, mut bounded) = (0.0, 0.0, 0usize, 0usize);
-    for (i, b) in last.iter().enumerate().filter(|(_, b)| **b != 0.0) {
-        let (low, high) = bounds(i);
-        square += b * (gradient[i] - linear(i));
-        slope += b * linear(i) + kink * b.abs();
-        support += 1;
-        bounded += usize::from(b * ratio >= high * (1.0 - SNAP) || b * ratio <= low * (1.0 - SNAP));
-    }
-    let t = if 2 * bounded > support || square <= 0.0 { ratio } else { (-slope / square).clamp(0.0, ratio) };
-    // Optimal up to the tolerance: exactly 1 is the better guess.
-    let t = if (t - 1.0).abs() < NEAR { 1.0 } else { t };
-    let place = |(i, b): (usize, &f64)| {
-        let (b, (low, high)) = (b * t, bounds(i));
-        if b >= high * (1.0 - SNAP) && high > 0.0 {
-            high
-        } else if b <= low * (1.0 - SNAP) && low < 0.0 {
-            low
-        } else if b.abs() <= SNAP * (high - low) {
-            0.0
-        } else {
-            b.clamp(low, high)
-        }
-    };
-    last.iter().enumerate().map(place).collect()
 }

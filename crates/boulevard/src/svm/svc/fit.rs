@@ -11,8 +11,8 @@ use crate::kernel::Kernel;
 use crate::observe::Context;
 use crate::parallel;
 use crate::solver::{
-    DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Options, PairTask, SolveDual, Solver, TableKernel, card_for_pairs,
-    fill_up, solve_pairs,
+    DualProblem, DualSolution, Equality, GroupMatrices, KernelSource, Known, Options, PairTask, SolveDual, Solver, Start, TableKernel,
+    card_for_pairs, fill_up, solve_pairs,
 };
 use crate::svm::learner::FitReport;
 use crate::svm::machine::{KernelMachine, Layout, pairs};
@@ -49,7 +49,7 @@ impl Svc {
         signs: &[f64],
         weights: &[f64],
         factors: &[f64],
-        start: Option<&[f64]>,
+        start: Option<Start>,
     ) -> Result<Binary> {
         let options = self.solver.options();
         match self.penalty {
@@ -57,8 +57,10 @@ impl Svc {
                 let costs: Vec<f64> = weights.iter().zip(factors).map(|(w, f)| c * w * f).collect();
                 let (lower, upper) = sample_bounds(signs, &costs);
                 let linear: Vec<f64> = signs.iter().map(|y| -y).collect();
+                let (point, known) = Start::parts(start);
+                let start = point.as_deref();
                 let problem = DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality: Equality::Sum, start };
-                let solution = solver.solve(&problem, &options)?;
+                let solution = solver.solve(&problem, known, &options)?;
                 let (coefficients, intercept) = (solution.coefficients.clone(), -solution.offsets[0]);
                 Ok(Binary { coefficients, intercept, solution, linear, scale: 1.0 })
             }
@@ -80,7 +82,7 @@ impl Svc {
                     equality: Equality::TwoSums(&second),
                     start: Some(&start),
                 };
-                let solution = solver.solve(&problem, &options)?;
+                let solution = solver.solve(&problem, None, &options)?;
                 // On the margin the decision is +r and -r: r scales the machine to the usual 1.
                 let [plus, minus] = solution.offsets;
                 let r = 0.5 * (plus - minus);
@@ -280,7 +282,7 @@ impl Svc {
 struct Ready(Option<DualSolution>);
 
 impl SolveDual for Ready {
-    fn solve(&mut self, _: &DualProblem<'_>, _: &Options) -> Result<DualSolution> {
+    fn solve(&mut self, _: &DualProblem<'_>, _: Option<Known>, _: &Options) -> Result<DualSolution> {
         self.0.take().ok_or_else(|| Error::data("a solution that was already taken"))
     }
 

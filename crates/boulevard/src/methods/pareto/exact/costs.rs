@@ -8,7 +8,7 @@
 use super::slots::{POINTS, Slot};
 use crate::error::Result;
 use crate::observe::{Context, StopReason};
-use crate::solver::{DualProblem, Equality, Options, Solver};
+use crate::solver::{DualProblem, DualSolution, Equality, Options, Solver, Start, along_ray};
 
 /// One machine on some rows.
 pub(in super::super) struct CostTask<'a> {
@@ -20,13 +20,6 @@ pub(in super::super) struct CostTask<'a> {
     pub tolerance: f64,
     /// Steps per point at most.
     pub max_iterations: u64,
-}
-
-/// The last solution, from which the next begins.
-struct Last {
-    cost: f64,
-    coefficients: Vec<f64>,
-    gradient: Vec<f64>,
 }
 
 impl CostTask<'_> {
@@ -43,13 +36,14 @@ impl CostTask<'_> {
         let linear: Vec<f64> = (0..n).map(|i| if self.room[i] > 0.0 { -self.signs[i] } else { 0.0 }).collect();
         let options = Options { tolerance: self.tolerance, max_iterations: Some(self.max_iterations), shrinking: false, polish: false };
         let mut slots: Vec<Slot> = Vec::with_capacity(costs.len());
-        let mut last: Option<Last> = None;
+        let mut last: Option<(f64, DualSolution)> = None;
         for (place, &cost) in costs.iter().enumerate() {
             let bound = |i: usize, side: f64| if self.signs[i] == side { side * cost * self.room[i] } else { 0.0 };
             let lower: Vec<f64> = (0..n).map(|i| bound(i, -1.0)).collect();
             let upper: Vec<f64> = (0..n).map(|i| bound(i, 1.0)).collect();
-            let start = last.take().map(|last| last.at(cost, &linear, &lower, &upper));
-            let (begin, known) = start.map_or((None, None), |(begin, gradient)| (Some(begin), Some(gradient)));
+            let bounds = |i: usize| (lower[i], upper[i]);
+            let start = last.take().map(|(before, last)| along_ray(&last, |i| linear[i], 0.0, cost / before, bounds));
+            let (begin, known) = Start::parts(start);
             let problem =
                 DualProblem { linear: &linear, lower: &lower, upper: &upper, kink: 0.0, equality: Equality::Sum, start: begin.as_deref() };
             let found = solver.solve_from(&problem, known, &options)?;
@@ -67,7 +61,7 @@ impl CostTask<'_> {
             if stopped || free || enough {
                 break;
             }
-            last = Some(Last { cost, coefficients: found.coefficients, gradient: found.gradient });
+            last = Some((cost, found));
         }
         slots.reverse();
         Ok(slots)
@@ -76,38 +70,6 @@ impl CostTask<'_> {
     /// A coefficient as a share of C: at its bound exactly the row's room.
     fn share(&self, coefficient: f64, cost: f64, i: usize) -> f64 {
         if coefficient >= cost * self.room[i] { self.room[i] } else { (coefficient / cost).min(self.room[i]) }
-    }
-}
-
-impl Last {
-    /// A start for a larger C on the ray through this solution, with its gradient: all of the ray that fits where most of the support is at
-    /// its bounds, else the ray's best point (see `validation/grid_units.rs`, which does the same for grids).
-    fn at(self, cost: f64, linear: &[f64], lower: &[f64], upper: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        /// Relative distance from a bound that is rounding.
-        const SNAP: f64 = 1e-12;
-        let Self { cost: before, mut coefficients, mut gradient } = self;
-        let ratio = cost / before;
-        let (mut square, mut slope, mut support, mut bounded) = (0.0, 0.0, 0usize, 0usize);
-        for (i, b) in coefficients.iter().enumerate().filter(|(_, b)| **b != 0.0) {
-            square += b * (gradient[i] - linear[i]);
-            slope += b * linear[i];
-            support += 1;
-            bounded += usize::from((b * ratio).abs() >= (upper[i] - lower[i]) * (1.0 - SNAP));
-        }
-        let t = if 2 * bounded > support || square <= 0.0 { ratio } else { (-slope / square).clamp(1.0, ratio) };
-        for (i, b) in coefficients.iter_mut().enumerate() {
-            let scaled = t * *b;
-            // What reaches a bound must be exactly there: one rounding away it would count as free.
-            *b = if scaled >= upper[i] * (1.0 - SNAP) {
-                upper[i]
-            } else if scaled <= lower[i] * (1.0 - SNAP) {
-                lower[i]
-            } else {
-                scaled
-            };
-        }
-        gradient.iter_mut().zip(linear).for_each(|(g, q)| *g = t * (*g - q) + q);
-        (coefficients, gradient)
     }
 }
 

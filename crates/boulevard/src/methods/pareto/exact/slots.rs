@@ -21,7 +21,7 @@ use super::face;
 use crate::error::Result;
 use crate::kernel::{self, weighted_sum_watched};
 use crate::observe::{Context, Progress, StopReason, stopped as stopped_by};
-use crate::solver::{DualProblem, Equality, KernelSource, Options, Solver};
+use crate::solver::{DualProblem, Equality, KernelSource, Known, Options, Solver};
 
 /// The stage that progress is told of.
 pub(in super::super) const POINTS: &str = "front";
@@ -163,7 +163,8 @@ impl<'a> SlotTask<'a> {
             options.max_iterations = Some(budget);
             let problem = DualProblem { linear: &linear, lower: &lower, upper, kink: 0.0, equality, start: Some(&alpha) };
             let first = known.is_none();
-            let solution = solver.solve_from(&problem, known.take(), &options)?;
+            let begin = known.take().map(|gradient| Known { gradient, error: 0.0 });
+            let solution = solver.solve_from(&problem, begin, &options)?;
             iterations += solution.iterations;
             (alpha, known) = (solution.coefficients, Some(solution.gradient));
             match solution.stop {

@@ -140,6 +140,7 @@ fn on_card(
             Ok(DualSolution {
                 coefficients: b,
                 gradient: g,
+                gradient_error: f64::INFINITY,
                 offsets: certificate.offsets,
                 objective: certificate.objective,
                 violation: certificate.violation,

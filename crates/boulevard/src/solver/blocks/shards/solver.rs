@@ -9,6 +9,7 @@ use crate::solver::certificate::{Certificate, certify};
 use crate::solver::dual::{DualProblem, DualSolution, Equality, Options};
 use crate::solver::route::Route;
 use crate::solver::solve::SolveDual;
+use crate::solver::start::Known;
 
 /// Variables in a set: larger sets need fewer rounds, and their own problems grow.
 const SETS: std::ops::RangeInclusive<usize> = 1024..=16_384;
@@ -44,7 +45,7 @@ fn partial(problem: &DualProblem<'_>, b: &[f64], gradient: &[f64], reached: &[us
 }
 
 impl SolveDual for ShardedSolver<'_, '_> {
-    fn solve(&mut self, problem: &DualProblem<'_>, options: &Options) -> Result<DualSolution> {
+    fn solve(&mut self, problem: &DualProblem<'_>, _: Option<Known>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         let n = problem.len();
         let mut b = problem.start.map_or_else(|| vec![0.0; n], <[f64]>::to_vec);
@@ -82,6 +83,7 @@ impl SolveDual for ShardedSolver<'_, '_> {
         Ok(DualSolution {
             coefficients: b,
             gradient,
+            gradient_error: f64::INFINITY,
             offsets: certificate.offsets,
             objective: certificate.objective,
             violation: certificate.violation,

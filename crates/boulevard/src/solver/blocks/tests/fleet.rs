@@ -91,7 +91,7 @@ fn solve_on(case: &Case, pieces: &[Piece], deaths: &[(usize, usize, Option<usize
     let mut cluster = Cluster::new(&mut fleet, pieces, case.x.columns(), &case.kernel, None, &context).unwrap();
     let mut solver = ShardedSolver::new(&mut cluster, None);
     solver.set = Some(set);
-    let solution = solver.solve(&case.problem(), &options(1e-5)).unwrap();
+    let solution = solver.solve(&case.problem(), None, &options(1e-5)).unwrap();
     Ended { solution, report: cluster.report() }
 }
 

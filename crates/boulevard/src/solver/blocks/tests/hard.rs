@@ -73,8 +73,8 @@ fn a_crowded_cache_hands_over_to_blocks() {
     let (mut b, mut gradient, mut steps) = (vec![0.0; 4000], case.linear.clone(), 0);
     // Far too little for this many support vectors, though the rule of thumb would have let it pass.
     solver.set_cache(4_000_000);
-    let mut current = true;
-    let ended = solver.pairs(&case.problem(), &options(1e-4), true, &mut b, &mut gradient, &mut steps, &mut current).unwrap();
+    let mut error = 0.0;
+    let ended = solver.pairs(&case.problem(), &options(1e-4), true, &mut b, &mut gradient, &mut steps, &mut error).unwrap();
     assert_eq!(ended, None, "left after {steps} steps");
     let ended = solver.blocks(&case.problem(), &options(1e-4), false, &mut b, &mut gradient, &mut steps).unwrap();
     assert_eq!(ended.stop, StopReason::Converged);
