@@ -36,7 +36,7 @@ pub(super) fn certify(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> Certif
     Certificate { offsets, objective, violation, gap: gap / scale }
 }
 
-/// Roundings of a variable's range within which a bound is meant.
+/// Roundings of the largest variable within which a bound is meant.
 const MEANT: f64 = 64.0 * f64::EPSILON;
 
 /// Puts variables that only roundings keep from a bound, or from the kink, exactly there.
@@ -44,11 +44,10 @@ const MEANT: f64 = 64.0 * f64::EPSILON;
 /// Steps keep the sum of all variables up to roundings, which gather in whichever variable the last step cut. It would count as free, and where
 /// no other is, it alone would say where the offset lies: at one end or the other of its interval, by the last bit.
 pub(super) fn settle(problem: &DualProblem<'_>, b: &mut [f64]) {
+    // A bound that nobody comes near says nothing about the size of roundings.
+    let largest = b.iter().fold(0.0, |most: f64, b| most.max(b.abs()));
     for (b, (&lower, &upper)) in b.iter_mut().zip(problem.lower.iter().zip(problem.upper)) {
-        let near = MEANT * (upper - lower);
-        if !near.is_finite() {
-            continue;
-        }
+        let near = MEANT * largest.min(upper - lower);
         if *b - lower <= near {
             *b = lower;
         } else if upper - *b <= near {

@@ -256,6 +256,11 @@ fn a_bound_missed_by_a_rounding_says_nothing_about_the_offset() {
     assert!((plain.offsets[0] - solve(None).offsets[0]).abs() < 1e-12);
     // The middle of an interval: twins on both sides.
     assert!(plain.offsets[0].abs() < 0.01, "{:?}", plain.offsets);
+    let wide = |c| {
+        let case = Case::classes(60, 4, c, 1);
+        case.solve(&Kernel::rbf(2.0), &Options::default(), &Context::default()).coefficients
+    };
+    assert_eq!(wide(1e6), wide(1e300), "bounds that nobody comes near");
 }
 
 #[test]
