@@ -47,6 +47,11 @@ impl<T: Real> Arena<T> {
         self.room
     }
 
+    /// Whether an earlier fit left this memory.
+    pub(super) fn is_handed_on(&self) -> bool {
+        !self.values.is_empty() && self.room * size_of::<T>() <= LARGE
+    }
+
     /// Makes the first `length` values accessible.
     pub(super) fn reach(&mut self, length: usize) {
         debug_assert!(length <= self.room, "rows stay within the arena");

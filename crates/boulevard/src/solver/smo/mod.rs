@@ -45,7 +45,7 @@ const BLOCK_ROWS: usize = 4;
 /// time at C = 1 and a fifth less at C = 10. Twice as many gain nothing more.
 const LONG_BLOCK_ROWS: usize = 8;
 const NEAR_BYTES: usize = 1 << 20;
-/// Below this many values per row block, computing rows ahead costs more than it saves.
+/// Below this many values per row block, rows are computed in their order while there is room.
 const AHEAD_FROM: usize = 1 << 17;
 /// Columns from which a pass is worth cutting between threads.
 const SPLIT_FROM: usize = 3000;
@@ -166,10 +166,11 @@ impl<'a, T: Real> Engine<'a, T> {
         let row = (n.next_multiple_of(lanes) * size_of::<T>()).max(1);
         let slots = |bytes: usize| (bytes / row).clamp(FEWEST_SLOTS, n.max(FEWEST_SLOTS));
         let (first_slots, slots) = (slots(budget.first), slots(budget.most));
-        let mut segments = Vec::new();
+        let (mut segments, mut handed_on) = (Vec::new(), false);
         for first in (0..n).step_by(part.max(1)) {
             let columns = first..(first + part).min(n);
             let mut segment = Segment::new(columns.clone(), lanes, slots);
+            handed_on |= segment.is_handed_on();
             segment.constant_diagonal = diagonal.iter().all(|v| *v == diagonal[0]);
             segment.diagonal.iter_mut().zip(&diagonal[columns]).for_each(|(to, &v)| *to = T::from_f64(v));
             segments.push(Mutex::new(segment));
@@ -182,7 +183,8 @@ impl<'a, T: Real> Engine<'a, T> {
             samples: (0..n).collect(),
             starts: (0..n).step_by(part.max(1)).collect(),
             segments,
-            cache: Cache::new(n, first_slots, slots),
+            // Whoever fits again and again pays for fresh memory once.
+            cache: Cache::new(n, if handed_on { slots } else { first_slots }, slots),
             clock: 0,
             direction: None,
             watch: None,
@@ -570,12 +572,12 @@ impl<'a, T: Real> Engine<'a, T> {
         }
         let slot = self.cache.insert(sample, self.clock);
         block.push(sample, slot);
-        if self.samples.len() * self.dimensions >= AHEAD_FROM {
+        if self.samples.len() * self.dimensions >= AHEAD_FROM || !self.cache.has_room(BLOCK_ROWS) {
             for other in self.likely(candidates, smallest, self.block_rows() - 1) {
                 let slot = self.cache.insert(other, self.clock);
                 block.push(other, slot);
             }
-        } else if self.cache.has_room(BLOCK_ROWS) {
+        } else {
             // The kernel's tiles compute four rows at the price of one: small problems need most rows sooner or later.
             for other in self.cache.missing_after(sample, BLOCK_ROWS - 1) {
                 let slot = self.cache.insert(other, self.clock);

@@ -88,6 +88,11 @@ impl<T: Real> Segment<T> {
         self.arena.room() / self.width().max(1)
     }
 
+    /// Whether an earlier fit left memory for its rows.
+    pub(super) fn is_handed_on(&self) -> bool {
+        self.arena.is_handed_on()
+    }
+
     /// A kernel value of a row.
     pub(super) fn value(&self, row: Row<'_, T>, column: usize) -> T {
         row.part(&self.arena, self.columns.start, self.width())[column - self.columns.start]
