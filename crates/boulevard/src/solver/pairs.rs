@@ -19,6 +19,9 @@ const SINGLE_SHARE: f64 = 0.02;
 /// wider bounds (times the largest diagonal value) they take many, and copies pay from the first one on.
 const RESIDENT_STEPS: f64 = 1.25;
 const WIDE: f64 = 4.0;
+/// Share of the tolerance by which the gradient of a start may be wrong: the steps from it lead nearly to the end, and an exact gradient is
+/// needed once, after them.
+const ROUGH: f64 = 0.5;
 /// Exact gradients after which single precision is given up.
 const CORRECTIONS: usize = 4;
 
@@ -163,7 +166,7 @@ impl Solver<'_> {
 
     /// Whether pair steps may begin with a gradient that may be wrong by `error`: where they go on in single precision, as they did before.
     pub(super) fn may_begin_with(&self, error: f64, problem: &DualProblem<'_>, options: &Options) -> Result<bool> {
-        let most = WIDEST_MARGIN / 2.0 * options.tolerance;
+        let most = ROUGH * options.tolerance;
         Ok(error == 0.0 || (error <= most && self.single_is_enough(problem, options)? && self.source.double()?.resident(0).is_none()))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Every fold is a problem on *all* rows in which the held-out rows have no room to move ([`crate::solver::DualProblem`]): their decision
 //! values come out of the solver for nothing, and kernel rows are shared by folds, values of C and epsilon, and pairs of classes. Along a
-//! rising C every problem starts from the last solution, scaled as far as that helps (`grid_units.rs`).
+//! rising C every problem starts from the last solution, scaled as far as that helps (`solver/start.rs`).
 //!
 //! The nu machines and [`Score::LogLoss`] have no such short cut and are cross-validated point by point.
 
