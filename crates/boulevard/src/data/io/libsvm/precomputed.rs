@@ -58,8 +58,9 @@ fn read(source: Source<'_>, path: &Path, options: &ReadOptions, purpose: Precomp
             let Some(head) = head else { return Ok(false) };
             let (own, values) = own_column(head.pairs, purpose)?;
             pairs(values, &mut indices, &mut kernel)?;
-            if let Some(gap) = indices.iter().enumerate().find(|(place, index)| *place != **index as usize) {
-                return Err(Fault::Bad(format!("index {} stands where {} is due; all kernel values must be given", gap.1 + 1, gap.0 + 1)));
+            if let Some((place, &index)) = indices.iter().enumerate().find(|(place, index)| *place != **index as usize) {
+                let (found, due) = (u64::from(index) + 1, place + 1);
+                return Err(Fault::Bad(format!("index {found} stands where {due} is due; all kernel values must be given")));
             }
             let due = *columns.get_or_insert(indices.len());
             if indices.len() != due {

@@ -134,6 +134,7 @@ fn precomputed_kernels() {
         ("1 0:1.5 1:4\n", "the number of the sample, is due"),
         ("1 1:4 2:0.5\n", "the number of the sample, is due"),
         ("1 0:1 2:0.5\n", "index 2 stands where 1 is due"),
+        ("1 0:1 4294967296:0.5\n", "index 4294967296 stands where 1 is due"),
         ("1 0:1 1:1\n1 0:1 1:1 2:2\n", "k:2: 2 kernel values; the first line has 1"),
         ("", "no data rows"),
     ] {
