@@ -156,6 +156,18 @@ fn threads_cache_and_shrinking_do_not_change_the_answer() {
 }
 
 #[test]
+fn a_lone_fit_of_some_thousand_rows_begins_with_half_of_the_matrix() {
+    let case = Case::classes(1000, 6, 1.0, 3);
+    let context = Context::single();
+    let source = TableKernel::new(&Kernel::rbf(0.1), &case.x, &context);
+    let whole = 1000 * 1000 * 4;
+    let lone = Solver::new(&source, None, &context).unwrap().budget(&case.problem(), 4);
+    assert_eq!((lone.first, lone.most), (whole / 2, whole));
+    let shared = Solver::new(&source, None, &context).unwrap().shared().budget(&case.problem(), 4);
+    assert_eq!((shared.first, shared.most), (whole, whole));
+}
+
+#[test]
 fn every_instruction_set_finds_the_same_optimum() {
     let case = Case::classes(700, 3, 2.0, 4);
     let objectives: Vec<f64> = Isa::available()

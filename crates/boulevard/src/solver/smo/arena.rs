@@ -176,6 +176,19 @@ mod tests {
     }
 
     #[test]
+    fn an_arena_knows_whether_an_earlier_fit_left_it() {
+        // Other tests take from the same list: some try finds what it left.
+        let handed_on = (0..1000).any(|_| {
+            let mut arena = Arena::<f32>::new(1000);
+            arena.reach(1000);
+            drop(arena);
+            Arena::<f32>::new(900).is_handed_on()
+        });
+        assert!(handed_on);
+        assert!(!Arena::<f32> { values: Vec::with_capacity(10), room: 10 }.is_handed_on(), "nothing was written yet");
+    }
+
+    #[test]
     fn small_arenas_wait_where_they_are_up_to_a_limit() {
         let kept = Kept::default();
         let mut first = Vec::with_capacity(1000);
