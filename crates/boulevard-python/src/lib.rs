@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::induction::{grow_tree, induced_explain, induced_stages, induced_table, induced_text};
     #[pymodule_export]
-    use super::models::{Model, fit};
+    use super::models::{Learner, Model, fit};
     #[pymodule_export]
     use super::search::grid_search;
     #[pymodule_export]

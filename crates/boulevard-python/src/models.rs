@@ -6,18 +6,19 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 use boulevard::any::{AnyLearner, AnyModel, Kind};
 use boulevard::data::{Dataset, Matrix, Target};
 use boulevard::internal::linear::SideBySide;
-use boulevard::methods::multitask_selection::{MultiTaskSelection, MultiTaskSelectionModel};
+use boulevard::methods::multitask_selection::MultiTaskSelectionModel;
 use boulevard::methods::pareto::ParetoModel;
 use boulevard::observe::Context;
-use boulevard::svm::{Answers, Classifier, Learner, LinearSvcModel, Model as _, ROWS_AT_ONCE, SvcModel, facts_text};
+use boulevard::svm::{Answers, Classifier, Learner as _, LinearSvcModel, Model as _, ROWS_AT_ONCE, SvcModel, facts_text};
 use boulevard::{Error, Result};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Table, table};
 use crate::border;
-use crate::errors::{convert, read};
+use crate::errors::convert;
 use crate::request::{Limits, Training};
 use crate::{boosted, linear_rows, parts, selection};
 
@@ -28,19 +29,33 @@ fn is_large(data: &Dataset<'_>) -> bool {
     data.len().saturating_mul(data.len().max(data.x.columns())) >= LARGE
 }
 
-/// Fits the machine `kind` with the parameters in the JSON text. Returns the model and the exception that stopped the fit, if one did.
+/// A learner with its parameters, for any number of fits.
+#[pyclass(frozen, module = "boulevard._core")]
+pub struct Learner(AnyLearner);
+
+#[pymethods]
+impl Learner {
+    /// The learner `kind` with the parameters in the JSON text.
+    #[new]
+    fn new(py: Python<'_>, kind: &str, parameters: &str) -> PyResult<Self> {
+        AnyLearner::from_json(kind, parameters).map(Self).map_err(|error| convert(py, error))
+    }
+}
+
+/// Fits a learner's machine. Returns the model and the exception that stopped the fit, if one did.
 #[pyfunction]
-pub fn fit(py: Python<'_>, kind: &str, parameters: &str, data: Training<'_>, limits: Limits) -> PyResult<(Model, Option<PyErr>)> {
+pub fn fit(py: Python<'_>, learner: &Bound<'_, Learner>, data: Training<'_>, limits: Limits) -> PyResult<(Model, Option<PyErr>)> {
+    let learner = &learner.get().0;
     let (any, raised) = match data {
         Training::Table(data) => {
             let held = data.hold()?;
             let data = data.dataset(&held)?;
-            let learner = AnyLearner::from_json(kind, parameters).map_err(|error| convert(py, error))?;
             border::run(py, &limits, is_large(&data) || learner.makes_many_fits(), |context| learner.fit_in(&data, context))?
         }
-        // Only one learner has tasks whose rows are in several tables.
         Training::Tasks(tasks) => {
-            let learner: MultiTaskSelection = read(py, parameters)?;
+            let AnyLearner::MultiTaskSelection(learner) = learner else {
+                return Err(PyTypeError::new_err(format!("tasks with tables of their own are not for {}", learner.kind())));
+            };
             let held = tasks.hold()?;
             let tasks = tasks.task_set(py, &held)?;
             let (model, raised) = border::run(py, &limits, selection::is_large(&tasks), |context| learner.fit_tasks(&tasks, context))?;

@@ -6,6 +6,7 @@ use boulevard::kernel::Gamma;
 use boulevard::methods::pareto::ParetoModel;
 use boulevard::svm::{Layout, Model as _, SvcModel};
 use numpy::IntoPyArray;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -26,15 +27,15 @@ pub fn of<'py>(py: Python<'py>, any: &AnyModel) -> PyResult<Bound<'py, PyDict>> 
 /// What every fit reports.
 fn report<'py>(py: Python<'py>, any: &AnyModel) -> PyResult<Bound<'py, PyDict>> {
     let (parts, report) = (PyDict::new(py), any.report());
-    parts.set_item("features", any.features())?;
-    parts.set_item("rows", report.rows)?;
-    parts.set_item("objective", report.objective)?;
-    parts.set_item("gap", report.gap)?;
-    parts.set_item("violation", report.violation)?;
-    parts.set_item("seconds", report.seconds)?;
-    parts.set_item("status", report.stop.code())?;
-    parts.set_item("iterations", report.iterations)?;
-    parts.set_item("solver", report.route.to_string())?;
+    parts.set_item(intern!(py, "features"), any.features())?;
+    parts.set_item(intern!(py, "rows"), report.rows)?;
+    parts.set_item(intern!(py, "objective"), report.objective)?;
+    parts.set_item(intern!(py, "gap"), report.gap)?;
+    parts.set_item(intern!(py, "violation"), report.violation)?;
+    parts.set_item(intern!(py, "seconds"), report.seconds)?;
+    parts.set_item(intern!(py, "status"), report.stop.code())?;
+    parts.set_item(intern!(py, "iterations"), report.iterations)?;
+    parts.set_item(intern!(py, "solver"), report.route.to_string())?;
     Ok(parts)
 }
 
@@ -50,22 +51,22 @@ fn linear(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
 fn kernel(any: &AnyModel, parts: &Bound<'_, PyDict>) -> PyResult<bool> {
     let (py, machines) = (parts.py(), any.kernel_machines());
     let [machine] = machines[..] else { return Ok(false) };
-    parts.set_item("support", int32(py, &machine.support))?;
-    parts.set_item("vectors", give(py, &machine.vectors)?)?;
+    parts.set_item(intern!(py, "support"), int32(py, &machine.support))?;
+    parts.set_item(intern!(py, "vectors"), give(py, &machine.vectors)?)?;
     let outputs = machine.coefficients.len().checked_div(machine.len());
     let outputs = outputs.unwrap_or(match &machine.layout {
         Layout::Full => machine.outputs(),
         Layout::Pairs(counts) => counts.len() - 1,
     });
-    parts.set_item("coefficients", table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
-    parts.set_item("intercepts", machine.intercepts.clone().into_pyarray(py))?;
-    parts.set_item("gamma", machine.kernel.gamma().and_then(Gamma::value))?;
+    parts.set_item(intern!(py, "coefficients"), table(py, machine.coefficients.clone(), outputs, machine.len())?)?;
+    parts.set_item(intern!(py, "intercepts"), machine.intercepts.clone().into_pyarray(py))?;
+    parts.set_item(intern!(py, "gamma"), machine.kernel.gamma().and_then(Gamma::value))?;
     let classifier = any.get::<SvcModel>();
     if let Some(model) = classifier {
         let steps: Vec<usize> = model.iterations.iter().map(|&steps| steps as usize).collect();
-        parts.set_item("iterations", int32(py, &steps))?;
+        parts.set_item(intern!(py, "iterations"), int32(py, &steps))?;
     }
     let counts = classifier.or_else(|| any.get::<ParetoModel>().map(|front| &front.classifier)).map(|model| &model.support_counts[..]);
-    parts.set_item("counts", int32(py, counts.unwrap_or(&[machine.len()])))?;
+    parts.set_item(intern!(py, "counts"), int32(py, counts.unwrap_or(&[machine.len()])))?;
     Ok(true)
 }

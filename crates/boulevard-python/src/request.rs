@@ -2,7 +2,7 @@
 
 use boulevard::data::{Categories, Dataset, LabelMatrix, Target};
 use boulevard::methods::multitask_selection::{TaskSet, TaskTarget};
-use numpy::PyReadonlyArray2;
+use numpy::{PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::arrays::{Table, counts, reals};
@@ -79,13 +79,12 @@ impl<'py> Data<'py> {
         let target = match (&self.y, &self.names) {
             (None, _) => Target::None,
             (Some(y), None) => Target::Real(reals(y)?),
-            (Some(y), Some(names)) => match y.extract::<PyReadonlyArray2<'_, bool>>() {
-                Ok(labels) => {
-                    let values = labels.as_array().iter().copied().collect();
-                    Target::Labels(LabelMatrix::new(values, names.clone()).map_err(|error| convert(py, error))?)
-                }
-                Err(_) => Target::Classes(categories(y, names.clone())?),
-            },
+            (Some(y), Some(names)) if y.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() == 2) => {
+                let labels: PyReadonlyArray2<'_, bool> = y.extract()?;
+                let values = labels.as_array().iter().copied().collect();
+                Target::Labels(LabelMatrix::new(values, names.clone()).map_err(|error| convert(py, error))?)
+            }
+            (Some(y), Some(names)) => Target::Classes(categories(y, names.clone())?),
         };
         let groups = self.groups.as_ref().map(|codes| -> PyResult<Categories> {
             let most = counts(codes)?.into_iter().max().unwrap_or(0);

@@ -96,8 +96,10 @@ def test_progress_is_one_line_per_stage_without_a_terminal(hard, capfd):
     with pytest.warns(ConvergenceWarning):
         long_one(max_time=0.5, verbose=1).fit(*hard)
     lines = capfd.readouterr().err.splitlines()
-    assert lines[0].startswith("SVC: solve") and "goal" in lines[0]
-    assert lines[-1].startswith("SVC: time limit after") and len(lines) <= 5
+    # The first stage, which way the fit goes, is over before anybody looks, unless the machine is busy.
+    stages = lines[1:-1] if lines[0].startswith("SVC: blocks: ") else lines[:-1]
+    assert stages[0].startswith("SVC: solve") and "goal" in stages[0]
+    assert lines[-1].startswith("SVC: time limit after") and len(lines) <= 6
 
 
 def test_quiet_by_default(two, capfd):

@@ -49,17 +49,22 @@ _CSR = (sp.csr_matrix, sp.csr_array)
 _PLAIN = frozenset((float, int, str, bool, type(None)))
 # Parameters are plain trees: without the search for cycles the text of a small fit is ready in two thirds of the time.
 _to_json = json.JSONEncoder(check_circular=False).encode
+#: What is known of a valid combination of parameters: its native learner, where nothing else is in that.
+Known = dict[str, _core.Learner]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def fitting(method: _Method) -> _Method:
     """Marks a ``fit``: callbacks are set up around it, and Ctrl-C before there is a model leaves an estimator that says so."""
+    managed = with_callbacks(method)
 
     @functools.wraps(method)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = self.__dict__.get("_native")
+        # Where nobody listens, the frame around it would cost as much as reading a small table.
+        work = managed if "_skl_callbacks" in self.__dict__ else method
         try:
-            return method(self, *args, **kwargs)
+            return work(self, *args, **kwargs)
         except KeyboardInterrupt:
             if self.__dict__.get("_native") is before:
                 # What stands beside a former model may already belong to the new fit: better no model than a mixed one.
@@ -67,7 +72,7 @@ def fitting(method: _Method) -> _Method:
                 self.fit_status_ = 3
             raise
 
-    return with_callbacks(fit)
+    return fit
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -127,7 +132,7 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
     # The parameters are those of the class it stands in for; its page explains them.
     _doc_link_module = "boulevard"
     _doc_link_template = "https://scikit-learn.org/stable/modules/generated/sklearn.svm.{estimator_name}.html"
-    _valid_parameters: ClassVar[tuple[Callable[[Any], tuple[Any, ...]], set[Any]] | None] = None
+    _valid_parameters: ClassVar[tuple[Callable[[Any], tuple[Any, ...]], dict[Any, Known]] | None] = None
     _kind: ClassVar[str]
     _target_kinds: ClassVar[str] = "biuf"
     #: Whether probabilities are fitted on first use, so that the data must be kept until then.
@@ -148,23 +153,29 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
 
     # ------------------------------------------------------------ parameters
 
-    def _check_parameters(self) -> None:
-        """Validates the parameters with scikit-learn's words; a combination that was found valid before is not looked at again."""
+    def _check_parameters(self) -> Known:
+        """Validates the parameters with scikit-learn's words; a combination that was found valid before is not looked at again.
+
+        Returns what is known of the combination, for whoever finds out more.
+        """
         cls = type(self)
         if "_valid_parameters" not in cls.__dict__:
-            cls._valid_parameters = (attrgetter(*cls._get_param_names()), set())
+            cls._valid_parameters = (attrgetter(*cls._get_param_names()), {})
         assert cls._valid_parameters is not None
         values_of, seen = cls._valid_parameters
         values = values_of(self)
         kinds = tuple(map(type, values))
         # Plain values beside their types tell 1 from 1.0 and True as :func:`_frozen` does, in half the time.
         key = (values, kinds) if _PLAIN.issuperset(kinds) else _frozen(values)
-        if key is not None and key in seen:
-            return
+        known = seen.get(key)
+        if known is not None:
+            return known
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
+        known = {}
         if key is not None and len(seen) < 10_000:
-            seen.add(key)
+            seen[key] = known
+        return known
 
     # ------------------------------------------------------------ input
 
@@ -266,7 +277,10 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _run(self, parameters: Parts, data: Data | Tasks, original: tuple[Any, Any]) -> tuple[Parts, BaseException | None]:
+    def _native_learner(self, parameters: Parts) -> _core.Learner:
+        return _core.Learner(self._kind, _to_json(parameters))
+
+    def _run(self, learner: _core.Learner, data: Data | Tasks, original: tuple[Any, Any]) -> tuple[Parts, BaseException | None]:
         """Fits and stores the model and what all fits report; returns its parts and what stopped the fit.
 
         The data are kept (references, no copies) where the model has no probabilities yet and the class fits them when asked.
@@ -279,7 +293,7 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
             data = data._replace(features=self._feature_names())
         try:
             limits = Limits(count_threads(self.n_jobs), self.max_time, self.memory_limit, getattr(self, "device", "auto"), listener)
-            model, raised = _core.fit(self._kind, _to_json(parameters), data, limits)
+            model, raised = _core.fit(learner, data, limits)
         except DataError:
             self._read_again(*original, reset=True)
             raise

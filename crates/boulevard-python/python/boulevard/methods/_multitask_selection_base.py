@@ -203,7 +203,7 @@ class SelectingEstimator(SelectorMixin, LinearExports, NativeEstimator):
         self._check_parameters()
         parameters = self._learner()
         tasks = self._read_tasks(X, y, sample_weight)
-        parts, raised = self._run(parameters, tasks, (X, y))
+        parts, raised = self._run(self._native_learner(parameters), tasks, (X, y))
         self._take(parts)
         for note in self._native.notes:
             warn(note, UserWarning)

@@ -259,7 +259,7 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
         weights = read_weights(sample_weight, X)
         if target.ndim == 1:
             self._check_classes_left(target, weights)
-        parts, raised = self._run(self._learner(names), Data(self._table(X), target, names, weights), original)
+        parts, raised = self._run(self._native_learner(self._learner(names)), Data(self._table(X), target, names, weights), original)
         self._take(parts)
         self._end(parts, raised)
         return self

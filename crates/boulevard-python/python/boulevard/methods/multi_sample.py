@@ -226,7 +226,7 @@ class MultiSampleClassifier(SequentialMixin, KernelClassifier):
         labels, classes = self._encode(labels, original)
         self.class_weight_, class_weight = self._class_weights(labels, None)
         data = Data(self._table(table), classes, class_names(self.classes_), groups=codes)
-        self._fit_machine(self._learner(class_weight), data, original)
+        self._fit_machine({}, lambda: self._learner(class_weight), data, original)
         return self
 
     def _take(self, parts: Parts) -> None:

@@ -206,7 +206,7 @@ class ParetoSVC(KernelClassifier):
         _, codes = self._encode(y, original)
         weights = read_weights(sample_weight, X)
         self._check_classes_left(codes, weights)
-        parts, raised = self._run(self._learner(None), Data(self._table(X), codes, class_names(self.classes_), weights), original)
+        parts, raised = self._run(self._native_learner(self._learner(None)), Data(self._table(X), codes, class_names(self.classes_), weights), original)
         self.class_weight_ = np.ones(len(self.classes_))
         self._take(parts)
         self._end(parts, raised)

@@ -1,5 +1,6 @@
 """What the kernel machines share: kernels, training tables, and the attributes of a fitted machine."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Annotated, Any, cast
 
@@ -10,7 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from .. import _core
-from .._base import NativeEstimator
+from .._base import Known, NativeEstimator
 from .._cache import cache_size as cache_size_of
 from .._cache import megabytes
 from .._kernels import KERNELS, describe_kernel, kernel_parameters
@@ -149,11 +150,15 @@ class KernelEstimator(KernelParameters, NativeEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _fit_machine(self, parameters: Parts, data: Data, original: tuple[Any, Any]) -> None:
-        """Fits with the parameters that all kernel machines have and these, and sets the fitted attributes."""
-        parameters.update(kernel=self._kernel(), solver=self._solver())
+    def _fit_machine(self, known: Known, own: Callable[[], Parts], data: Data, original: tuple[Any, Any]) -> None:
+        """Fits with the parameters that all kernel machines have and its own, and sets the fitted attributes; the native learner is kept
+        with what is known of the parameters."""
+        learner = known.get("learner")
+        if learner is None:
+            learner = self._native_learner({**own(), "kernel": self._kernel(), "solver": self._solver()})
+            known["learner"] = learner
         try:
-            parts, raised = self._run(parameters, data, original)
+            parts, raised = self._run(learner, data, original)
         except ParameterError as error:
             if error.name == "nu":
                 facts = {"owner": error.owner, "allowed": error.allowed, "found": error.found}

@@ -45,7 +45,7 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
 
         {self}
         """
-        self._check_parameters()
+        known = self._check_parameters()
         if getattr(self, "probability", "deprecated") != "deprecated":
             warn(
                 "The `probability` parameter was deprecated in scikit-learn 1.9 and will be removed in 1.11. Here predict_proba works "
@@ -58,8 +58,10 @@ class KernelClassifier(ClassifierMixin, ProbabilityMixin, KernelEstimator):
         weights = read_weights(sample_weight, X)
         self._check_classes_left(codes, weights)
         self.class_weight_, class_weight = self._class_weights(labels, weights)
-        parameters = self._learner(class_weight)
-        self._fit_machine(parameters, Data(self._table(X), codes, class_names(self.classes_), weights), original)
+        # Factors of classes depend on the labels.
+        known = known if self.class_weight is None else {}
+        data = Data(self._table(X), codes, class_names(self.classes_), weights)
+        self._fit_machine(known, lambda: self._learner(class_weight), data, original)
         return self
 
     def _learner(self, class_weight: Any) -> Parts:

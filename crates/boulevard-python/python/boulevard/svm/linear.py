@@ -169,7 +169,7 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
             "calibration": self.calibration,
             "seed": seed_of(self.random_state),
         }
-        parts, raised = self._run(parameters, Data(self._table(X), codes, class_names(self.classes_), weights), original)
+        parts, raised = self._run(self._native_learner(parameters), Data(self._table(X), codes, class_names(self.classes_), weights), original)
         self._take(parts)
         self._end(parts, raised)
         return self
@@ -294,7 +294,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):
         weights = read_weights(sample_weight, X)
         loss = "absolute" if self.loss == "epsilon_insensitive" else "squared"
         parameters = {**self._shared(), "loss": loss, "epsilon": float(self.epsilon)}
-        parts, raised = self._run(parameters, Data(self._table(X), read_numbers(y), None, weights), original)
+        parts, raised = self._run(self._native_learner(parameters), Data(self._table(X), read_numbers(y), None, weights), original)
         self._take(parts)
         self._end(parts, raised)
         return self

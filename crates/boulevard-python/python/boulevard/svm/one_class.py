@@ -67,11 +67,11 @@ class OneClassSVM(OutlierMixin, KernelEstimator):
 
         {self}
         """
-        self._check_parameters()
+        known = self._check_parameters()
         original = (X, None)
         X, _ = self._read_training(X, None, needs_y=False)
         weights = read_weights(sample_weight, X)
-        self._fit_machine({"nu": float(self.nu)}, Data(self._table(X), weights=weights), original)
+        self._fit_machine(known, lambda: {"nu": float(self.nu)}, Data(self._table(X), weights=weights), original)
         return self
 
     @classmethod

@@ -48,11 +48,11 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
         {self}
         """
-        self._check_parameters()
+        known = self._check_parameters()
         original = (X, y)
         X, y = self._read_training(X, y)
         weights = read_weights(sample_weight, X)
-        self._fit_machine(self._learner(), Data(self._table(X), read_numbers(y), None, weights), original)
+        self._fit_machine(known, self._learner, Data(self._table(X), read_numbers(y), None, weights), original)
         return self
 
     def _learner(self) -> Parts:

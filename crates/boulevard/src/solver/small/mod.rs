@@ -70,7 +70,7 @@ pub(super) fn solve(
         if !descend_to(early, b, gradient) {
             return Ok(Progress::Open);
         }
-        let free = (0..n).filter(|&i| inside(problem, i, b[i])).count();
+        let free: usize = (0..n).map(|i| usize::from(inside(problem, i, b[i]))).sum();
         if free <= FEW_FREE
             && let Some((point, at_point)) = finish(rows, problem, b, gradient, context.isa)
             && violation(problem, &point, &at_point) <= exact.min(options.tolerance)

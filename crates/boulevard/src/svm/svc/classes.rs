@@ -70,9 +70,9 @@ impl Classes {
         Ok(Self { rows, codes, weights, factors })
     }
 
-    /// Positions (within `rows`) of the samples of a class.
-    pub(crate) fn members(&self, class: usize) -> Vec<usize> {
-        (0..self.rows.len()).filter(|&i| self.codes[i] as usize == class).collect()
+    /// Positions (within `rows`) of the samples of every class.
+    pub(crate) fn members(&self) -> Vec<Vec<usize>> {
+        by_class(&self.codes, self.factors.len(), |_| true)
     }
 }
 
@@ -88,14 +88,19 @@ pub(crate) fn two_classes(names: &[String], totals: &[f64]) -> Result<()> {
 
 /// Support vectors ordered by class, as machines keep them, and how many each class has. `codes` are the samples' classes.
 pub(crate) fn support_by_class(codes: &[u32], classes: usize, is_support: impl Fn(usize) -> bool) -> (Vec<usize>, Vec<usize>) {
-    let mut order = Vec::new();
-    let mut counts = Vec::with_capacity(classes);
-    for class in 0..classes {
-        let before = order.len();
-        order.extend((0..codes.len()).filter(|&sample| codes[sample] as usize == class && is_support(sample)));
-        counts.push(order.len() - before);
+    let of_class = by_class(codes, classes, is_support);
+    (of_class.concat(), of_class.iter().map(Vec::len).collect())
+}
+
+/// The samples of every class, those that are `wanted`.
+fn by_class(codes: &[u32], classes: usize, wanted: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+    let mut of_class = vec![Vec::new(); classes];
+    for (sample, &code) in codes.iter().enumerate() {
+        if wanted(sample) {
+            of_class[code as usize].push(sample);
+        }
     }
-    (order, counts)
+    of_class
 }
 
 /// The factor of every class; `totals` are the weights of the classes in the training rows.

@@ -107,7 +107,7 @@ impl Svc {
         source: &TableKernel<'_>,
         context: &Context<'_>,
     ) -> Result<(Vec<Option<PairFit>>, FitReport)> {
-        let members = GroupMatrices::new((0..count).map(|class| classes.members(class)).collect());
+        let members = GroupMatrices::new(classes.members());
         let all = pairs(count);
         let inner = if all.len() > 1 { context.with_threads(1) } else { *context };
         let inner = Context { memory: context.memory.map(|m| m / context.threads.min(all.len()).max(1)), ..inner };
@@ -120,11 +120,8 @@ impl Svc {
                 return Ok(None);
             }
             let ready = ready[p].lock().ok().and_then(|mut ready| ready.take());
-            let mut samples = of_both.concat();
-            let whole = samples.len() == source.len();
-            if whole {
-                samples.sort_unstable();
-            }
+            let whole = of_both[0].len() + of_both[1].len() == source.len();
+            let samples = if whole { (0..source.len()).collect() } else { of_both.concat() };
             let of_class = |&s: &usize| classes.codes[s] as usize == i;
             let signs: Vec<f64> = samples.iter().map(|s| if of_class(s) { 1.0 } else { -1.0 }).collect();
             let weights: Vec<f64> = samples.iter().map(|&s| classes.weights[s]).collect();
@@ -261,7 +258,7 @@ impl Svc {
         intercepts: Vec<f64>,
     ) -> Result<(KernelMachine, Vec<usize>)> {
         let n = classes.rows.len();
-        let (order, counts) = support_by_class(&classes.codes, count, |sample| table.iter().skip(sample).step_by(n).any(|b| *b != 0.0));
+        let (order, counts) = support_by_class(&classes.codes, count, |sample| (sample..table.len()).step_by(n).any(|at| table[at] != 0.0));
         let support: Vec<usize> = order.iter().map(|&s| classes.rows[s]).collect();
         let machine = KernelMachine {
             kernel: kernel.clone(),
