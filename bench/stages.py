@@ -11,7 +11,6 @@ import time
 from workloads import blobs
 
 from boulevard import SVC, _core
-from boulevard._base import _to_json
 from boulevard._classes import class_names, read_weights
 from boulevard._limits import count_threads
 from boulevard._request import Data, Limits
@@ -32,24 +31,23 @@ def main():
     x, y = rows[:200].copy(), labels[:200].copy()
     model = SVC(C=1.0, gamma=0.1, tol=1e-3, cache_size=1000).fit(x, y)
     _, codes = model._encode(y, (x, y))
-    learner = model._learner("equal") | dict(kernel=model._kernel(), solver=model._solver())
-    text, names = _to_json(learner), class_names(model.classes_)
+    learner = model._native_learner(model._learner("equal") | dict(kernel=model._kernel(), solver=model._solver()))
+    names = class_names(model.classes_)
     data, limits = Data(x, codes, names, None), Limits(count_threads(None), None, None, "auto", None)
-    native, _ = _core.fit("svc", text, data, limits)
+    native, _ = _core.fit(learner, data, limits)
     parts = native.parts()
     stages = {
         "parameters looked at": model._check_parameters,
         "table and labels validated": lambda: model._read_training(x, y),
         "classes encoded": lambda: model._encode(y, (x, y)),
         "weights of rows and classes": lambda: (read_weights(None, x), model._class_weights(y, None)),
-        "parameters as JSON": lambda: _to_json(model._learner("equal") | dict(kernel=model._kernel(), solver=model._solver())),
         "threads counted, names, request": lambda: (Data(x, codes, class_names(model.classes_), None), count_threads(None)),
-        "native call": lambda: _core.fit("svc", text, data, limits),
+        "native call": lambda: _core.fit(learner, data, limits),
         "attributes set": lambda: (model._keep(native), model._take(native.parts()), model._end(parts, None)),
     }
     whole = microseconds(lambda: model.fit(x, y), 1000)
     found = {name: microseconds(work, 1000 if name == "native call" else 3000) for name, work in stages.items()}
-    inside = 1e6 * statistics.median(_core.fit("svc", text, data, limits)[0].parts()["seconds"] for _ in range(2000))
+    inside = 1e6 * statistics.median(_core.fit(learner, data, limits)[0].parts()["seconds"] for _ in range(2000))
     print("| stage of a fit of 200 x 10 | us |\n|---|---|")
     for name, value in found.items():
         print(f"| {name} | {value:.1f} |")

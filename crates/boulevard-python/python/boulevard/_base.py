@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,7 +72,7 @@ def fitting(method: _Method) -> _Method:
                 self.fit_status_ = 3
             raise
 
-    return fit
+    return cast(_Method, fit)
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -105,7 +105,8 @@ class InducingEstimator(TransformerMixin, ClassesMixin):
         weights = read_weights(sample_weight, X)
         self._check_classes_left(codes, weights)
         self.class_weight_, class_weight = self._class_weights(labels, weights)
-        parts, raised = self._run(self._native_learner(self._learner(class_weight)), Data(self._table(X), codes, class_names(self.classes_), weights), original)
+        data = Data(self._table(X), codes, class_names(self.classes_), weights)
+        parts, raised = self._run(self._native_learner(self._learner(class_weight)), data, original)
         self._take(parts)
         self._end(parts, raised)
         return self

@@ -169,7 +169,8 @@ class LinearSVC(ClassifierMixin, ProbabilityMixin, LinearEstimator):
             "calibration": self.calibration,
             "seed": seed_of(self.random_state),
         }
-        parts, raised = self._run(self._native_learner(parameters), Data(self._table(X), codes, class_names(self.classes_), weights), original)
+        data = Data(self._table(X), codes, class_names(self.classes_), weights)
+        parts, raised = self._run(self._native_learner(parameters), data, original)
         self._take(parts)
         self._end(parts, raised)
         return self
