@@ -264,8 +264,9 @@ impl<'a, T: Real> Engine<'a, T> {
             for segment in &mut self.segments {
                 let segment = segment.get_mut().expect("not poisoned");
                 let last = first + samples[first..].partition_point(|&s| s < segment.columns.end);
-                for e in first..last.min(f + 1) {
-                    values[f * m + e] = segment.value(row, samples[e]).to_f64();
+                let (part, start) = (segment.part(row), segment.columns.start);
+                for (value, &column) in values[f * m + first..].iter_mut().zip(&samples[first..last.min(f + 1).max(first)]) {
+                    *value = part[column - start].to_f64();
                 }
                 first = last;
             }
