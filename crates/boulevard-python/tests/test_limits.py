@@ -13,7 +13,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import boulevard
-from boulevard import SVC
+from boulevard import SVC, SVR
 
 
 @pytest.fixture
@@ -90,6 +90,14 @@ def test_iteration_limit_warns(hard):
     with pytest.warns(ConvergenceWarning, match=r"Solver terminated early \(max_iter=10\)"):
         model = long_one(max_iter=10).fit(*hard)
     assert model.fit_status_ == 1 and model.n_iter_.tolist() == [10]
+
+
+def test_more_digits_than_there_are_warn_in_their_own_words():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 5))
+    with pytest.warns(ConvergenceWarning, match=r"stuck at rounding: tol asks for more digits than there are.*raise tol"):
+        model = SVR(tol=1e-16).fit(X, X[:, 0] + rng.normal(size=700))
+    assert model.fit_status_ == 4
 
 
 def test_progress_is_one_line_per_stage_without_a_terminal(hard, capfd):

@@ -87,6 +87,11 @@ def test_pictures_of_labels(count):
     scores = {"one machine": rng.uniform(size=count), "boosted": rng.uniform(size=count)}
     check_texts(LabelScoresDisplay(names=names, counts=np.arange(count) + 1000, scores=scores).plot())
     check_texts(LabelScoresDisplay(names=[str(k) for k in range(count)], counts=np.arange(count), scores=scores).plot())
+    pandas = pytest.importorskip("pandas")
+    truth = pandas.DataFrame(rng.integers(0, 2, (40, count)), columns=names)
+    named = LabelScoresDisplay.from_predictions(truth, {"one machine": truth.to_numpy()})
+    assert sorted(named.names) == sorted(names)
+    check_texts(named)
     check_texts(BoostingDisplay(series=series, what="errors").plot())
     check_texts(BoostingDisplay(series=series, what="weights", of="class").plot())
     check_texts(HardRowsDisplay(rows=np.arange(12345, 12365), names=names, gains=rng.uniform(size=(count, 20))).plot())
@@ -141,6 +146,7 @@ def test_pictures_of_rules(classes):
     shown = RulesDisplay.from_estimator(listed)
     legend = shown.ax_.get_legend()
     assert (legend is None) == (classes == 2)
+    assert ("for 1 x\n" in shown.ax_.get_xlabel()) == (classes == 2), "the class that rules speak for or against"
     if legend is not None:
         assert [text.get_text().split()[0] for text in legend.get_texts()] == ["0", "1", "2"]
         widths = np.array([[bar.get_width() for bar in bars] for bars in shown.bars_]).T

@@ -345,6 +345,8 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
             reason, cure = self._limit()
         elif status == 2:
             reason, cure = f"max_time={self.max_time}", "raise max_time"
+        elif status == 4:
+            reason, cure = "stuck at rounding: tol asks for more digits than there are", "raise tol"
         else:
             reason, cure = "stopped by a callback", "let it go on"
         warn(

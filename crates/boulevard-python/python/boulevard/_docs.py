@@ -299,8 +299,8 @@ max_iter : int, default=1000
 switches_ : ndarray of shape (n_groups,), or (n_tasks, n_groups) for ``share=False``
     Probability that each feature or kernel is on.
 choice_ : dict or None
-    What was chosen and why: ``c``, ``ln_rho``, ``standardized``, ``kept``, all ``trials`` with their held-out errors, ``frequencies``, and
-    the ``reason`` in words.
+    What was chosen and why: ``c``, ``ln_rho``, ``standardized``, ``kept`` (where all were kept: ``counting``, those that
+    ``get_support`` marks), all ``trials`` with their held-out errors, ``frequencies``, and the ``reason`` in words.
 selection_frequencies_ : ndarray of shape (n_features,)
     How often each feature was kept over the folds.
 coef_ : ndarray of shape (n_tasks, n_features)

@@ -78,30 +78,32 @@ impl UpdatedFactor {
         true
     }
 
-    /// Solves `L L' x = b` in place for several right sides.
-    pub fn solve(&self, sides: &mut [&mut [f64]]) {
+    /// Solves `L y = b` in place for several right sides: inner products of such `y` are those of `b` with the inverse of the matrix between.
+    pub fn forward(&self, sides: &mut [&mut [f64]]) {
+        f64::dispatch(Isa::detect(), Forward(&self.values, self.stride, sides));
+    }
+
+    /// Solves `L' x = y` in place.
+    pub fn backward(&self, y: &mut [f64]) {
         /// Plain loops, compiled for every instruction set.
-        struct Solve<'a, 'x>(&'a [f64], usize, &'a mut [&'x mut [f64]]);
-        impl Job<f64> for Solve<'_, '_> {
+        struct Backward<'a>(&'a [f64], usize, &'a mut [f64]);
+        impl Job<f64> for Backward<'_> {
             type Output = ();
             #[inline(always)]
-            fn run<S: Simd<f64>>(self, simd: S) {
-                let Solve(factor, stride, sides) = self;
-                Forward(factor, stride, sides).run(simd);
-                for i in (0..sides.first().map_or(0, |x| x.len())).rev() {
+            fn run<S: Simd<f64>>(self, _: S) {
+                let Backward(factor, stride, x) = self;
+                for i in (0..x.len()).rev() {
                     let row = &factor[i * stride..][..=i];
-                    for x in sides.iter_mut() {
-                        let value = x[i] / row[i];
-                        x[i] = value;
-                        let (x, row) = (&mut x[..i], &row[..i]);
-                        for j in 0..i {
-                            x[j] -= value * row[j];
-                        }
+                    let value = x[i] / row[i];
+                    x[i] = value;
+                    let (x, row) = (&mut x[..i], &row[..i]);
+                    for j in 0..i {
+                        x[j] -= value * row[j];
                     }
                 }
             }
         }
-        f64::dispatch(Isa::detect(), Solve(&self.values, self.stride, sides));
+        f64::dispatch(Isa::detect(), Backward(&self.values, self.stride, y));
     }
 
     /// Takes row `gone` out of the factor: what its column held below the diagonal is a rank-one update of the rows that follow.
@@ -191,6 +193,15 @@ mod tests {
                     let product: f64 = (0..=b).map(|k| row(a)[k] * row(b)[k]).sum();
                     assert!((product - entry(i, j)).abs() < 1e-12, "{gone}: {i}, {j}");
                 }
+            }
+            // Forward and backward together solve the system of what is left.
+            let right: Vec<f64> = (0..kept.len()).map(|_| random.normal()).collect();
+            let mut x = right.clone();
+            factor.forward(&mut [&mut x]);
+            factor.backward(&mut x);
+            for (&i, right) in kept.iter().zip(&right) {
+                let product: f64 = kept.iter().zip(&x).map(|(&j, x)| entry(i, j) * x).sum();
+                assert!((product - right).abs() < 1e-9, "{gone}: row {i}");
             }
         }
     }

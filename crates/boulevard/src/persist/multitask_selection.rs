@@ -125,7 +125,7 @@ fn check(model: &MultiTaskSelectionModel) -> Result<()> {
     }
     let groups = model.groups();
     if let Some(choice) = &model.choice {
-        if choice.kept.iter().flatten().any(|&j| j >= groups) {
+        if choice.kept.iter().chain(&choice.counting).flatten().any(|&j| j >= groups) {
             return Err(Error::data("a feature that is kept is none of the model's"));
         }
         let frequencies = choice.frequencies.len();

@@ -67,7 +67,7 @@ class LabelScoresDisplay:
         predictions : dict of str to {array-like, sparse matrix}
             Predictions by name, for instance before and after.
         names : list of str, default=None
-            Names of the labels.
+            Names of the labels; None: those of the columns of ``Y``, where it is a data frame, else numbers.
         score : callable, default=None
             Called with the truth and the prediction of one label; None is F1.
         {ax}
@@ -83,7 +83,8 @@ class LabelScoresDisplay:
         measure = "F1" if score is None else getattr(score, "__name__", "score")
         judge = score if score is not None else lambda y, p: f1_score(y, p, zero_division=0)
         order = np.argsort(truth.sum(axis=0), kind="stable")
-        names = [str(j) for j in range(truth.shape[1])] if names is None else list(names)
+        columns = getattr(Y, "columns", range(truth.shape[1])) if names is None else names
+        names = [str(name) for name in columns]
         tables = {name: _dense(said) for name, said in predictions.items()}
         scores = {name: np.array([judge(truth[:, j], said[:, j]) for j in order]) for name, said in tables.items()}
         display = cls(names=[names[j] for j in order], counts=truth.sum(axis=0)[order], scores=scores, measure=measure)

@@ -203,7 +203,10 @@ class RulesDisplay:
         # Long texts go over several lines: one line would leave no room for the bars.
         ax.set_yticks(places, ["\n".join(text) for text in lines], fontsize="small")
         ax.axvline(0, color="0.3", linewidth=0.8)
-        ax.set(xlabel="added to the decision where the rule holds", ylabel="rule")
+        own = {rule["class"] for rule in self.rules}
+        # The sign says for or against one class: which one it is.
+        of = f" for {short(own.pop())}\nwhere" if not shared and len(own) == 1 else " where"
+        ax.set(xlabel=f"added to the decision{of} the rule holds", ylabel="rule")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

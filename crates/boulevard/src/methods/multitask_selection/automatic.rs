@@ -97,6 +97,9 @@ pub struct SelectionChoice {
     pub standardized: bool,
     /// The features that were kept; none where all were.
     pub kept: Option<Vec<usize>>,
+    /// Where all were kept and columns were standardized: those that count, whose weights in that scale are above a hundredth of the largest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counting: Option<Vec<usize>>,
     /// `ln rho` of the fit on the kept features.
     pub refit_ln_rho: Option<f64>,
     /// Relative duality gap of the fit on the kept features.
@@ -112,6 +115,15 @@ pub struct SelectionChoice {
 /// Weights of the columns over all tasks: `sum_m w_mj^2`.
 pub(super) fn sizes(weights: &[f64], features: usize) -> Vec<f64> {
     (0..features).map(|j| weights.iter().skip(j).step_by(features).map(|w| w * w).sum()).collect()
+}
+
+/// The columns whose weights over all tasks are above a hundredth of the largest.
+pub(super) fn counting(weights: &[f64], features: usize) -> Vec<usize> {
+    /// Share of the largest weight.
+    const LEAST: f64 = 0.01;
+    let sizes = sizes(weights, features);
+    let most = sizes.iter().copied().fold(0.0, f64::max);
+    (0..features).filter(|&j| sizes[j] > LEAST * LEAST * most).collect()
 }
 
 /// The `count` columns of largest size, in rising order.
@@ -198,6 +210,7 @@ impl MultiTaskSelection {
             }),
             ln_rho,
             standardized: self.standardizes(),
+            counting: None,
             kept: None,
             refit_ln_rho: None,
             refit_gap: None,

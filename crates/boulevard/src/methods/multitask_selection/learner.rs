@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::automatic::{PLAIN_C, SelectionChoice, largest, sizes};
+use super::automatic::{PLAIN_C, SelectionChoice, counting, largest, sizes};
 use super::model::MultiTaskSelectionModel;
 use super::problem::prior::{Margin, MarginPrior};
 use super::problem::switch::Switch;
@@ -233,6 +233,10 @@ impl MultiTaskSelection {
             choice.kept = Some(set);
         }
         if let Some(scaling) = &scaling {
+            if choice.kept.is_none() && self.select == Select::Features {
+                // In the data's own units a column of large numbers has a small weight.
+                choice.counting = Some(counting(&model.weights, tasks.features()));
+            }
             scaling.restore(&mut model);
         }
         model.parameters = self.clone();

@@ -127,22 +127,17 @@ impl MultiTaskSelectionModel {
     }
 
     /// The features that count: those that were kept, or where all were those whose weights over all tasks are above a hundredth of the
-    /// largest. For kernels: those whose switch is above the threshold.
+    /// largest (on standardized columns, where the fit saw such). For kernels: those whose switch is above the threshold.
     pub fn selected(&self) -> Vec<bool> {
-        /// Share of the largest weight.
-        const LEAST: f64 = 0.01;
         let groups = self.groups();
-        if let Some(kept) = self.choice.as_ref().and_then(|choice| choice.kept.as_ref()) {
-            let mut selected = vec![false; groups];
-            kept.iter().for_each(|&j| selected[j] = true);
-            return selected;
-        }
         if !self.kernels.is_empty() {
             return (0..groups).map(|d| self.switches.iter().skip(d).step_by(groups).any(|&on| on > self.parameters.threshold)).collect();
         }
-        let sizes = super::automatic::sizes(&self.weights, groups);
-        let most = sizes.iter().copied().fold(0.0, f64::max);
-        sizes.iter().map(|&size| size > LEAST * LEAST * most).collect()
+        let known = self.choice.as_ref().and_then(|choice| choice.kept.as_ref().or(choice.counting.as_ref()));
+        let places = known.map_or_else(|| super::automatic::counting(&self.weights, groups), Vec::clone);
+        let mut selected = vec![false; groups];
+        places.into_iter().for_each(|j| selected[j] = true);
+        selected
     }
 
     /// The name of a group: a feature's, or the kernel in words.

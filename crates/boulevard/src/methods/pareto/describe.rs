@@ -111,6 +111,9 @@ pub(super) fn chosen(model: &ParetoModel) -> Option<String> {
     if settings.bias == Bias::Auto {
         let (with, why) = match settings.mode {
             Mode::Evolve => ("no", "as in the paper"),
+            _ if model.kernel.is_positive_semidefinite() == Some(true) => {
+                ("an", "without one a narrow kernel gives everything far from the rows to one class")
+            }
             _ => ("an", "without one an indefinite kernel may put all rows on one side"),
         };
         parts.push(format!("{with} intercept: {why} (`bias` overrides it)"));

@@ -29,14 +29,39 @@ pub(super) fn hold_out(
     repeat: usize,
     context: &Context<'_>,
 ) -> Result<(Vec<usize>, Vec<usize>)> {
+    draw(data, fraction, seed, repeat, &mut false, context)
+}
+
+/// The first `count` hold-outs. Whether rows are repeated is looked at once.
+pub(super) fn hold_outs(
+    data: &Dataset<'_>,
+    fraction: f64,
+    seed: u64,
+    count: usize,
+    context: &Context<'_>,
+) -> Result<Vec<(Vec<usize>, Vec<usize>)>> {
+    let mut differ = false;
+    (0..count).map(|repeat| draw(data, fraction, seed, repeat, &mut differ, context)).collect()
+}
+
+/// One hold-out; `differ` is whether all rows are known to differ and to weigh the same, and says so afterwards.
+fn draw(
+    data: &Dataset<'_>,
+    fraction: f64,
+    seed: u64,
+    repeat: usize,
+    differ: &mut bool,
+    context: &Context<'_>,
+) -> Result<(Vec<usize>, Vec<usize>)> {
     let classes = data.expect_classes()?;
     let weighs = |row: usize| data.weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
     if fraction == 0.0 {
         return Ok(((0..classes.len()).filter(|&row| weighs(row)).collect(), Vec::new()));
     }
-    if let Some(held) = hold_out_kinds(data, classes, fraction, seed, repeat, context)? {
+    if !*differ && let Some(held) = hold_out_kinds(data, classes, fraction, seed, repeat, context)? {
         return Ok((0..classes.len()).filter(|&row| weighs(row)).partition(|&row| !held[row]));
     }
+    *differ = true;
     let (order, block) = block_of(fraction, repeat);
     let mut random = Random::new(seed, STREAM + order);
     let mut held = vec![false; classes.len()];

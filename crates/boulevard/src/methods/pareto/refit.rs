@@ -48,8 +48,8 @@ impl ParetoSvc {
                 let mut machine = Solver::new(&table, Some(self.cache_bytes(signs.len())), context)?;
                 if let Some(slot) = own.sweep(&mut machine, &[cost], &mut |_| true, context)?.pop() {
                     report.iterations += slot.iterations;
-                    // What is left to do the descent finishes and certifies.
-                    report.stop = report.stop.worst(if slot.stop == StopReason::MaxIterations { report.stop } else { slot.stop });
+                    // What is left to do, for want of steps or of digits, the descent finishes and certifies.
+                    report.stop = report.stop.worst(if slot.stop.is_cut_short() { slot.stop } else { report.stop });
                     sum = slot.alpha.iter().sum();
                     (start, gradient) = (Some(slot.alpha), Some(slot.gradient));
                 }
@@ -89,5 +89,25 @@ impl ParetoSvc {
             .collect();
         let c = outputs.iter().map(|output| output.scale.ln()).sum::<f64>() / outputs.len().max(1) as f64;
         Ok((samples.classifier(&outputs, self.settings(), c.exp(), report), report.stop))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::generate;
+    use crate::kernel::Gamma;
+    use crate::svm::Learner;
+
+    /// Machines at values of C that no step improves any more are a start for the descent, and their lack of digits is not the fit's.
+    #[test]
+    fn a_refit_that_reaches_its_gap_has_converged() {
+        for seed in 0..5 {
+            let data = generate::checkerboard(80, seed, 4, 4.0);
+            let learner = ParetoSvc { kernel: Kernel::Multiquadric { gamma: Gamma::SCALE, coef0: 0.0 }, ..ParetoSvc::default() };
+            let model = learner.fit_in(&data, &Context::single()).unwrap();
+            assert!(model.report.gap <= learner.tolerance, "{:?}", model.report);
+            assert_eq!(model.report.stop, StopReason::Converged, "{:?}", model.report);
+        }
     }
 }

@@ -602,6 +602,11 @@ fn repeated_hold_outs_judge_every_row_once() {
         assert_eq!(train.len() + test.len(), data.len());
         test.iter().for_each(|&row| held[row] += 1);
     }
+    // All at once they are the same, with rows that differ and with some that do not.
+    for data in [&data, &data.select(&(0..100).map(|row| row % 90).collect::<Vec<_>>())] {
+        let each = (0..5).map(|repeat| judge::hold_out(data, 0.2, 3, repeat, &Context::single()).unwrap());
+        assert_eq!(judge::hold_outs(data, 0.2, 3, 5, &Context::single()).unwrap(), each.collect::<Vec<_>>());
+    }
     // A class whose size five does not divide gives one block a row or two that another has had.
     let uneven: usize = counts.iter().map(|count| 4.min(count % 5 * 4)).sum();
     assert!(held.iter().filter(|&&times| times != 1).count() <= uneven, "{held:?}");

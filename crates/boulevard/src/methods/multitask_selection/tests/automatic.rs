@@ -59,6 +59,11 @@ fn scale_and_offset_of_columns_and_targets_do_not_matter() {
     assert!(far < 0.05 * y.iter().map(|y| y * y).sum::<f64>(), "{far}");
     let (a, b) = (given.fit(&plain).unwrap(), given.fit(&moved).unwrap());
     assert_eq!(a.selected(), b.selected());
+    // Where all features stay, what counts is seen on standardized columns: in units of its own a column of large numbers has a small weight.
+    let all = MultiTaskSelection { keep: Keep::All, ..given.clone() };
+    let (first, other) = (all.fit(&plain).unwrap().selected(), all.fit(&moved).unwrap().selected());
+    assert_eq!(first, other);
+    assert!(first[..3].iter().all(|on| *on) && first.contains(&false), "{first:?}");
     let (f, g) = (a.decision_values(&plain.x).unwrap(), b.decision_values(&moved.x).unwrap());
     let total: f64 = y.iter().map(|y| y * y).sum();
     let wrong: f64 = f.iter().zip(&y).map(|(f, y)| (f - y) * (f - y)).sum();

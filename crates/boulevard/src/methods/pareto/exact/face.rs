@@ -10,7 +10,7 @@
 //! variables belong on which side is left to the pair steps.
 
 use crate::kernel::{self, KernelRows};
-use crate::linalg::UpdatedFactor;
+use crate::linalg::{UpdatedFactor, dot};
 
 /// Free variables up to which a factor is kept.
 const MOST_FREE: usize = 5000;
@@ -45,7 +45,8 @@ pub(super) enum FaceStep {
     NoFactor,
 }
 
-/// Moves to the best point of the current face as far as the box allows.
+/// Moves to the best point of the current face as far as the box allows. Variables at a bound that want to leave it may join the face:
+/// those that the joint step would push out of the box leave again where they stand.
 ///
 /// `kept` holds the factor from call to call: neighboring faces differ in a few variables, which cost `O(m^2)` each instead of `O(m^3)`
 /// for all. A long walk ends early, at a point as sound as any, when `stop` says so.
@@ -53,12 +54,14 @@ pub(super) fn descend(
     rows: &dyn KernelRows<f64>,
     largest: f64,
     point: &mut Point<'_>,
+    joining: &[usize],
     kept: &mut Option<Face>,
     most: usize,
     stop: &dyn Fn() -> bool,
 ) -> FaceStep {
     let n = point.alpha.len();
-    let free: Vec<usize> = (0..n).filter(|&i| point.alpha[i] > 0.0 && point.alpha[i] < point.room[i]).collect();
+    let mut free: Vec<usize> = (0..n).filter(|&i| point.alpha[i] > 0.0 && point.alpha[i] < point.room[i]).collect();
+    free.extend(joining);
     if free.len() < 2 {
         return FaceStep::Best;
     }
@@ -93,7 +96,7 @@ pub(super) fn descend(
         if updated {
             // The factor has been changed many times: try once more with a new one.
             *kept = None;
-            return descend(rows, largest, point, kept, most, stop);
+            return descend(rows, largest, point, joining, kept, most, stop);
         }
         return FaceStep::Best;
     }
@@ -253,30 +256,30 @@ impl Face {
 
     /// The step to the best point of the face, and the multipliers there.
     fn direction(&self) -> Option<(Vec<f64>, [f64; 2])> {
-        let m = self.members.len();
         let mut step: Vec<f64> = self.gradient.iter().map(|g| -g).collect();
         let sides: &[u8] = if self.sides.contains(&1) { &[0, 1] } else { &[0] };
         let of_side = |&side: &u8| -> Vec<f64> { self.sides.iter().map(|&s| f64::from(s == side)).collect() };
         let mut answers: Vec<Vec<f64>> = sides.iter().map(of_side).collect();
         let mut right: Vec<&mut [f64]> = answers.iter_mut().map(Vec::as_mut_slice).collect();
         right.push(&mut step);
-        self.factor.solve(&mut right);
-        let total = |values: &[f64], side: u8| (0..m).filter(|&f| self.sides[f] == side).map(|f| values[f]).sum::<f64>();
+        self.factor.forward(&mut right);
+        // Half of the way is enough for the multipliers; only the step itself goes the other half.
         let mut multipliers = [0.0; 2];
         if sides.len() == 1 {
-            multipliers[0] = -total(&step, 0) / total(&answers[0], 0);
+            multipliers[0] = -dot(&answers[0], &step) / dot(&answers[0], &answers[0]);
         } else if !self.sides.contains(&0) {
-            multipliers[1] = -total(&step, 1) / total(&answers[1], 1);
+            multipliers[1] = -dot(&answers[1], &step) / dot(&answers[1], &answers[1]);
         } else {
-            let (a, b, c, d) = (total(&answers[0], 0), total(&answers[1], 0), total(&answers[0], 1), total(&answers[1], 1));
-            let (r, s) = (-total(&step, 0), -total(&step, 1));
-            let determinant = a * d - b * c;
-            multipliers = [(r * d - s * b) / determinant, (a * s - c * r) / determinant];
+            let (a, b, d) = (dot(&answers[0], &answers[0]), dot(&answers[0], &answers[1]), dot(&answers[1], &answers[1]));
+            let (r, s) = (-dot(&answers[0], &step), -dot(&answers[1], &step));
+            let determinant = a * d - b * b;
+            multipliers = [(r * d - s * b) / determinant, (a * s - b * r) / determinant];
         }
         for (&side, answer) in sides.iter().zip(&answers) {
             let multiplier = multipliers[usize::from(side)];
             step.iter_mut().zip(answer).for_each(|(step, answer)| *step += multiplier * answer);
         }
+        self.factor.backward(&mut step);
         step.iter().all(|step| step.is_finite()).then_some((step, multipliers))
     }
 

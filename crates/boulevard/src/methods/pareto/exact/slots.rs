@@ -16,7 +16,7 @@
 
 // long: one slot, its descent and its start are read together; weights of rows added a few lines to each.
 
-use super::super::point::facts;
+use super::super::point::{Facts, facts};
 use super::face;
 use crate::error::Result;
 use crate::kernel::{self, weighted_sum_watched};
@@ -34,6 +34,10 @@ const ATTEMPTS: usize = 6;
 const VANISHED: f64 = 2e-10;
 /// Newton steps in a row without a gain after which pair steps go on alone.
 const PATIENCE: usize = 8;
+/// Share of the tolerance below which a point is as good as one step more would make it.
+const NOTHING_LEFT: f64 = 1e-3;
+/// Newton steps in a row that gain, and let join what wants to leave its bound, before pair steps have another look.
+const ALONE: usize = 6;
 /// Slots after which the gradient is computed anew: followed from slot to slot, its rounding adds up.
 const REFRESH: usize = 25;
 
@@ -124,21 +128,27 @@ impl<'a> SlotTask<'a> {
         let mut aim = self.tolerance;
         // Whether Newton steps are any good here, and how often in a row they were not.
         let (mut faces, mut idle, mut failures) = (true, 0, 0);
+        // Newton steps since the last pair steps, and whether samples may join them.
+        let (mut alone, mut joins) = (0, true);
         let coarse = self.tolerance >= COARSE;
         loop {
-            if let Some(gradient) = &known
-                && coarse
-                && facts(&alpha, gradient, self.signs, self.room, self.balanced).gap <= self.tolerance
-            {
+            let before = known.as_ref().map(|gradient| facts(&alpha, gradient, self.signs, self.room, self.balanced));
+            // On the line through the last two points, where no sample changes sides, nothing is left to do.
+            let enough = if coarse { self.tolerance } else { NOTHING_LEFT * self.tolerance };
+            if before.is_some_and(|found| found.gap <= enough) {
                 return Ok(self.slot(alpha, known, iterations, StopReason::Converged));
             }
+            let mut gained = false;
             if let Some(gradient) = &mut known
                 && faces
             {
+                let joining = before.filter(|_| joins && !coarse).map_or(Vec::new(), |found| self.joining(&alpha, gradient, found));
                 let mut point = face::Point { alpha: &mut alpha, gradient, sides: &sides, room: self.room };
-                match face::descend(self.source.double()?, largest, &mut point, kept, most, &|| self.stopped().is_some()) {
-                    face::FaceStep::Gained => idle = 0,
+                match face::descend(self.source.double()?, largest, &mut point, &joining, kept, most, &|| self.stopped().is_some()) {
+                    face::FaceStep::Gained => (idle, gained) = (0, true),
                     face::FaceStep::Best => idle += 1,
+                    // The face without them may well have a factor.
+                    face::FaceStep::NoFactor if !joining.is_empty() => joins = false,
                     face::FaceStep::NoFactor => faces = false,
                 }
                 faces &= idle < PATIENCE;
@@ -153,6 +163,11 @@ impl<'a> SlotTask<'a> {
                 if let Some(reason) = self.stopped() {
                     return Ok(self.slot(alpha, known, iterations, reason));
                 }
+                if gained && !coarse && alone < ALONE {
+                    alone += 1;
+                    continue;
+                }
+                alone = 0;
                 options.tolerance = (aim * found.violation / found.gap).max(floor);
                 options.polish = !coarse;
                 if faces {
@@ -183,7 +198,10 @@ impl<'a> SlotTask<'a> {
                         // The solver may have been stopped before it had a gradient.
                         known = Some(self.product(&alpha)?);
                     }
-                    return Ok(self.slot(alpha, known, iterations, stop));
+                    // Pair steps may find no better point where the relative gap has long been reached.
+                    let gap = known.as_ref().map(|gradient| facts(&alpha, gradient, self.signs, self.room, self.balanced).gap);
+                    let reached = stop == StopReason::Rounding && gap.is_some_and(|gap| gap <= self.tolerance);
+                    return Ok(self.slot(alpha, known, iterations, if reached { StopReason::Converged } else { stop }));
                 }
             }
         }
@@ -204,6 +222,30 @@ impl<'a> SlotTask<'a> {
         let gradient = gradient.unwrap_or_default();
         let quadratic = alpha.iter().zip(&gradient).map(|(a, g)| a * g).sum();
         Slot { alpha, gradient, quadratic, iterations, stop }
+    }
+
+    /// The samples at a bound that most want to leave it, as many as a factor follows: they join the next Newton step.
+    fn joining(&self, alpha: &[f64], gradient: &[f64], found: Facts) -> Vec<usize> {
+        if found.gap <= self.tolerance {
+            return Vec::new();
+        }
+        let tolerance = self.tolerance * found.violation / found.gap;
+        let mut free = 0;
+        let mut wishes: Vec<(f64, usize)> = Vec::new();
+        for i in (0..alpha.len()).filter(|&i| self.room[i] > 0.0) {
+            let rest = gradient[i] - if self.balanced { found.lambda - self.signs[i] * found.bias } else { found.lambda };
+            match (alpha[i] <= 0.0, alpha[i] >= self.room[i]) {
+                (true, _) if rest < -tolerance => wishes.push((-rest, i)),
+                (_, true) if rest > tolerance => wishes.push((rest, i)),
+                (false, false) => free += 1,
+                _ => {}
+            }
+        }
+        wishes.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        wishes.truncate(free / 8 + 2);
+        let mut joining: Vec<usize> = wishes.into_iter().map(|(_, i)| i).collect();
+        joining.sort_unstable();
+        joining
     }
 
     /// Samples at a bound that want to leave it.
