@@ -12,7 +12,7 @@ use super::engine::{Load, Outcome};
 use super::run::Loop;
 use super::set::WorkingSet;
 use crate::solver::dual::{DualProblem, Equality};
-use crate::solver::smo::status;
+use crate::solver::smo::{is_endless, status};
 
 /// From one stage to the next.
 const FACTOR: f64 = 8.0;
@@ -35,12 +35,12 @@ pub(super) fn unit(linear: &[f64]) -> f64 {
     0.5 * (most - least)
 }
 
-/// The bounds of the stages before the last, smallest first; none where the problem is not one for them: sums other than zero, or bounds
-/// that are small already. `diagonal` is the kernel's.
+/// The bounds of the stages before the last, smallest first; none where the problem is not one for them: sums other than zero, bounds
+/// that are small already, or none worth the name. `diagonal` is the kernel's.
 pub(super) fn stages(problem: &DualProblem<'_>, diagonal: f64, b: &[f64]) -> Vec<[Vec<f64>; 2]> {
     let (lower, upper) = (problem.lower, problem.upper);
     let around_zero = lower.iter().all(|&v| v <= 0.0) && upper.iter().all(|&v| v >= 0.0);
-    if !around_zero || b.iter().any(|&v| v != 0.0) || matches!(problem.equality, Equality::TwoSums(_)) {
+    if !around_zero || is_endless(problem) || b.iter().any(|&v| v != 0.0) || matches!(problem.equality, Equality::TwoSums(_)) {
         return Vec::new();
     }
     let largest = lower.iter().chain(upper).fold(0.0, |most: f64, v| most.max(v.abs()));

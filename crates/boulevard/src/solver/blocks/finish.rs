@@ -9,6 +9,7 @@ use super::engine::{Halt, Moved, Narrow, Outcome, Recheck};
 use super::run::{End, Loop};
 use super::set::WorkingSet;
 use crate::observe::StopReason;
+use crate::solver::smo::{grow_for_ever, is_endless};
 
 /// The loop stops this much below the tolerance, to make up for what it drifts after the refresh.
 const MARGIN: f64 = 0.95;
@@ -78,12 +79,17 @@ impl Loop<'_> {
             if gap <= self.options.tolerance {
                 return Ok(Verdict::Done(StopReason::Converged));
             }
+            if end == End::Endless {
+                return Ok(Verdict::Done(StopReason::Rounding));
+            }
             if end == End::Cut {
                 return Ok(Verdict::Done(StopReason::MaxIterations));
             }
             failures += usize::from(gap > PROGRESS * best) + usize::from(end == End::Stalled);
             if failures > PATIENCE {
-                return Ok(Verdict::Exhausted);
+                // More digits do not help where there is no solution.
+                let endless = is_endless(self.problem) && grow_for_ever(self.b, self.plan.diagonal);
+                return Ok(if endless { Verdict::Done(StopReason::Rounding) } else { Verdict::Exhausted });
             }
             best = best.min(gap);
             self.schedule.refreshed();
@@ -129,7 +135,7 @@ impl Loop<'_> {
     }
 
     /// How far gradients may have drifted.
-    fn drift(&self) -> f64 {
+    pub(super) fn drift(&self) -> f64 {
         DRIFT * self.plan.rounding * self.b.iter().map(|v| v * v).sum::<f64>().sqrt()
     }
 
