@@ -82,10 +82,37 @@ impl<'a> Loop<'a> {
     fn grow_by(&mut self, factor: f64) -> Outcome<()> {
         let Some((next, later)) = self.later.split_first() else { return Ok(()) };
         self.widen()?;
+        (self.problem, self.later) = (next, later);
+        self.scale(factor)
+    }
+
+    /// For a fit that ends before its time: the problem itself, at the best point on the ray through zero and the one there is. A point that
+    /// was just grown may be worse than none.
+    pub(super) fn settle_for(&mut self) -> Outcome<()> {
+        if !self.eased {
+            return Ok(());
+        }
+        let gradient = self.engine.gradient()?;
+        let (mut square, mut linear) = (0.0, 0.0);
+        for ((b, g), l) in self.b.iter().zip(&gradient).zip(self.problem.linear) {
+            square += b * (g - l);
+            linear += b * l;
+        }
+        let most = FACTOR.powi(self.later.len() as i32);
+        let best = if square > 0.0 { (-linear / square).clamp(0.0, most) } else { 1.0 };
+        match self.later.split_last() {
+            Some((last, _)) => (self.problem, self.later) = (last, &[]),
+            None if best == 1.0 => return Ok(()),
+            None => {}
+        }
+        self.scale(best)
+    }
+
+    /// Multiplies the point by a factor, every row being active.
+    fn scale(&mut self, factor: f64) -> Outcome<()> {
         let mut gradient = self.engine.gradient()?;
         gradient.iter_mut().zip(self.problem.linear).for_each(|(g, linear)| *g = factor * (*g - linear) + linear);
         self.b.iter_mut().for_each(|b| *b *= factor);
-        (self.problem, self.later) = (next, later);
         let status: Vec<u8> = (0..self.b.len()).map(|i| status(self.problem, i, self.b[i])).collect();
         self.park_at = f64::INFINITY;
         self.engine.load(&Load { gradient: &gradient, status: &status, kink: self.problem.kink })

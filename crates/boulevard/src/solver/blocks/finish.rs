@@ -75,6 +75,9 @@ impl Loop<'_> {
                     continue;
                 }
             }
+            if end == End::Cut {
+                self.settle_for()?;
+            }
             let Some(gap) = self.certify()? else { return Ok(Verdict::Incomplete) };
             if gap <= self.options.tolerance {
                 return Ok(Verdict::Done(StopReason::Converged));
@@ -181,9 +184,7 @@ impl Loop<'_> {
         self.begin()?;
         self.widen()?;
         // A point within small bounds would be judged by them.
-        while !self.later.is_empty() {
-            self.grow()?;
-        }
+        self.settle_for()?;
         Ok(self.certify()?.map_or(Verdict::Incomplete, |_| Verdict::Done(reason)))
     }
 }

@@ -75,6 +75,8 @@ pub(super) struct Loop<'a> {
     pub iterations: &'a mut u64,
     pub plan: Plan,
     pub groups: usize,
+    /// Whether there were stages before the last.
+    pub eased: bool,
     /// The point when the first rows were parked.
     since: Option<Vec<f64>>,
     /// Whether the engine's gradient is still that of zero.
@@ -124,6 +126,7 @@ impl<'a> Loop<'a> {
             iterations,
             plan,
             groups,
+            eased: !later.is_empty(),
             since: None,
             unknown,
             support,
