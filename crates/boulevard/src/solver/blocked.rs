@@ -152,6 +152,7 @@ impl Solver<'_> {
             outer: (n >= HUGE && cold).then_some(n / OUTER),
             rounding: T::ROUNDING,
             eased: cold.then(|| self.largest_diagonal()),
+            diagonal: self.largest_diagonal(),
             thinned: 1,
             ahead: self.context.memory.is_none(),
             most_columns: None,

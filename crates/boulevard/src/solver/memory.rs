@@ -1,4 +1,4 @@
-//! How much memory is free, the limits of containers included, and what a fit needs of it.
+//! How much memory is free, the limits of containers and of the process included.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,16 @@ use std::path::{Path, PathBuf};
 pub(crate) fn free_memory() -> Option<usize> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| available(&text))?;
     let group = read_to_string("/proc/self/cgroup").ok().and_then(|text| group_room(Path::new("/sys/fs/cgroup"), &text));
-    Some(machine.min(group.unwrap_or(usize::MAX)))
+    let read = |name: &str| read_to_string(format!("/proc/self/{name}")).ok();
+    let addresses = read("limits").zip(read("status")).and_then(|(limits, status)| address_room(&limits, &status));
+    Some(machine.min(group.unwrap_or(usize::MAX)).min(addresses.unwrap_or(usize::MAX)))
+}
+
+/// What the limit on this process's address space leaves (`ulimit -v`, and what batch systems set); none where there is no limit.
+fn address_room(limits: &str, status: &str) -> Option<usize> {
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?.split_whitespace().next()?;
+    let used = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?.split_whitespace().next()?;
+    Some(limit.parse::<usize>().ok()?.saturating_sub(used.parse::<usize>().ok()?.checked_mul(1024)?))
 }
 
 /// `MemAvailable` in bytes.
@@ -63,6 +72,16 @@ mod tests {
         write("memory/x/memory.limit_in_bytes", "500\n");
         write("memory/x/memory.usage_in_bytes", "600\n");
         assert_eq!(group_room(root.path(), "3:cpu:/x\n7:hugetlb,memory:/x\n"), Some(0), "more in use than allowed");
+    }
+
+    #[test]
+    fn limits_on_addresses_count() {
+        let status = "Name:\tfit\nVmPeak:\t 9 kB\nVmSize:\t 100 kB\nVmRSS:\t 3 kB\n";
+        let limits =
+            |soft: &str| format!("Limit   Soft Limit  Hard Limit  Units\nMax address space         {soft}      unlimited    bytes\n");
+        assert_eq!(address_room(&limits("unlimited"), status), None);
+        assert_eq!(address_room(&limits("307200"), status), Some(204_800));
+        assert_eq!(address_room(&limits("1024"), status), Some(0), "more in use than allowed");
     }
 
     #[test]

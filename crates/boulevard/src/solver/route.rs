@@ -21,12 +21,17 @@ pub(super) const FEWEST_ROWS: usize = 5000;
 /// Features up to which blocks win whatever fits, and from which pair steps win whenever their rows fit.
 const FEW: f64 = 50.0;
 const MANY: f64 = 100.0;
-/// Rows from which, under small bounds, pair steps take twice as many features to win: every step sweeps all rows, and rows are fetched about
-/// once. (40 000 x 100 at C = 1: 4.5 s in 1.6 GB on Emerald Rapids, blocks 3.7 s in 130 MB; 2.1 and 2.3 s on Zen 5.)
+/// Rows from which it takes more features: every step sweeps all rows, kernel rows are long and fetched few times. (Zen 5, blocks beside pair
+/// steps with 5 GB of rows: a9a, 32 561 x 123, 1.0 and 1.9 s, at C = 10 1.9 and 4.9; w8a, 49 749 x 300, 1.5 and 2.5, 1.9 and 3.6; clusters
+/// of 40 000 x 200 10.0 and 9.4, of 40 000 x 100 2.2 and 2.4.) Beyond 300 features only shorter tables were measured.
 const LONG: usize = 30_000;
-const MANY_OF_LONG: f64 = 200.0;
-/// Share of the samples whose rows pair steps ask for again and again, and the share where bounds are small.
-const SHARE: f64 = 0.5;
+const FEW_OF_LONG: f64 = 300.0;
+const MANY_OF_LONG: f64 = 600.0;
+/// Share of the samples whose rows pair steps ask for again and again, the share of long tables, whose rows take longest to come again
+/// (with 100 features, C = 10 and room for a quarter 6000, 10 000, 20 000 and 40 000 rows take 0.77, 0.9, 0.8 and 1.5 times as long as
+/// by blocks), and the share where bounds are small.
+const SHARE: f64 = 0.25;
+const SHARE_OF_LONG: f64 = 0.5;
 const GENTLE_SHARE: f64 = 0.2;
 /// Bounds times the kernel's diagonal up to this are small: C = 1 is, for kernels of size 1, and C = 10 is not.
 const GENTLE: f64 = 3.0;
@@ -49,7 +54,7 @@ pub enum Route {
     Indefinite,
     /// Pair steps: the kernel rows of all support vectors fit the cache.
     Cached,
-    /// Blocks: with so few features kernel values are cheaper to compute than to keep.
+    /// Blocks: with so few features for so many rows kernel values are cheaper to compute than to keep.
     Cheap,
     /// Blocks: the kernel rows do not fit the cache.
     Crowded,
@@ -96,7 +101,7 @@ impl fmt::Display for Route {
             Self::Coordinates => "one variable at a time: no equality ties them",
             Self::Indefinite => "pair steps: the kernel may not be positive semi-definite",
             Self::Cached => "pair steps: the kernel rows fit the cache",
-            Self::Cheap => "blocks: with so few features kernel values are cheaper to compute than to keep",
+            Self::Cheap => "blocks: with so few features for so many rows kernel values are cheaper to compute than to keep",
             Self::Crowded => "blocks: the kernel rows do not fit the cache",
             Self::Apart => "blocks: rows are so far apart that hardly a kernel row is asked for twice",
             Self::Revised => "blocks after pair steps: kernel rows were computed again and again",
@@ -142,11 +147,15 @@ pub(super) fn choose(
         _ => return Ok(Route::Crowded),
     }
     let gentle = is_gentle(problem, diagonal);
-    let enough = if gentle && n >= LONG { MANY_OF_LONG } else { MANY };
-    let many = ((source.dimensions() as f64 - FEW) / (enough - FEW)).clamp(0.0, 1.0);
+    let [few, enough] = if n >= LONG { [FEW_OF_LONG, MANY_OF_LONG] } else { [FEW, MANY] };
+    let many = ((source.dimensions() as f64 - few) / (enough - few)).clamp(0.0, 1.0);
     // Rows that serve many problems are worth their memory with any number of features.
     let many = if shared { 1.0 } else { many };
-    let share = if gentle { GENTLE_SHARE } else { SHARE };
+    let share = match gentle {
+        true => GENTLE_SHARE,
+        false if n >= LONG => SHARE_OF_LONG,
+        false => SHARE,
+    };
     let needed = share * (n as f64).powi(2) * size_of::<f32>() as f64;
     Ok(if needed <= many * cache as f64 {
         if !shared && are_apart(source, context)? { Route::Apart } else { Route::Cached }
@@ -242,15 +251,19 @@ mod tests {
         let yes = Some(true);
         assert_eq!(route(2_999, 20, yes, 200, false), Route::Small);
         assert_eq!(route(80_000, 20, yes, 100_000, false), Route::Cheap, "whatever fits");
-        assert_eq!(route(10_000, 100, yes, 150, false), Route::Crowded, "200 MB of rows");
+        assert_eq!(route(10_000, 100, yes, 90, false), Route::Crowded, "100 MB of rows");
+        assert_eq!(route(10_000, 100, yes, 110, false), Route::Cached);
         assert_eq!(under(1.0, 10_000, 100, yes, 100, false), Route::Cached, "80 MB of rows under small bounds");
         assert_eq!(under(1.0, 10_000, 100, yes, 70, false), Route::Crowded);
         assert_eq!(route(10_000, 100, yes, 400, false), Route::Cached);
         assert_eq!(route(20_000, 100, yes, 2_000, false), Route::Cached);
-        assert_eq!(route(40_000, 100, yes, 1_500, false), Route::Crowded);
-        assert_eq!(under(1.0, 40_000, 100, yes, 1_600, false), Route::Cheap, "many rows under small bounds");
-        assert_eq!(under(1.0, 40_000, 200, yes, 1_600, false), Route::Cached);
-        assert_eq!(route(20_000, 75, yes, 1_500, false), Route::Cheap, "half as many features, half the room");
+        assert_eq!(route(40_000, 100, yes, 5_000, false), Route::Cheap, "many rows");
+        assert_eq!(route(40_000, 784, yes, 3_000, false), Route::Crowded);
+        assert_eq!(route(40_000, 784, yes, 3_400, false), Route::Cached);
+        assert_eq!(under(1.0, 40_000, 300, yes, 1_600, false), Route::Cheap);
+        assert_eq!(under(1.0, 40_000, 784, yes, 1_600, false), Route::Cached);
+        assert_eq!(route(20_000, 75, yes, 700, false), Route::Cheap, "half as many features, half the room");
+        assert_eq!(route(20_000, 75, yes, 900, false), Route::Cached);
         assert_eq!(route(10_000, 20, yes, 400, true), Route::Cached, "rows for many problems");
         assert_eq!(route(20_000, 20, Some(false), 200, false), Route::Indefinite);
         assert_eq!(route(20_000, 20_000, None, 200, false), Route::Crowded, "a given matrix is taken at its word");

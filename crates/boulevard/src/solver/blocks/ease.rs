@@ -12,7 +12,7 @@ use super::engine::{Load, Outcome};
 use super::run::Loop;
 use super::set::WorkingSet;
 use crate::solver::dual::{DualProblem, Equality};
-use crate::solver::smo::status;
+use crate::solver::smo::{is_endless, status};
 
 /// From one stage to the next.
 const FACTOR: f64 = 8.0;
@@ -35,12 +35,12 @@ pub(super) fn unit(linear: &[f64]) -> f64 {
     0.5 * (most - least)
 }
 
-/// The bounds of the stages before the last, smallest first; none where the problem is not one for them: sums other than zero, or bounds
-/// that are small already. `diagonal` is the kernel's.
+/// The bounds of the stages before the last, smallest first; none where the problem is not one for them: sums other than zero, bounds
+/// that are small already, or none worth the name. `diagonal` is the kernel's.
 pub(super) fn stages(problem: &DualProblem<'_>, diagonal: f64, b: &[f64]) -> Vec<[Vec<f64>; 2]> {
     let (lower, upper) = (problem.lower, problem.upper);
     let around_zero = lower.iter().all(|&v| v <= 0.0) && upper.iter().all(|&v| v >= 0.0);
-    if !around_zero || b.iter().any(|&v| v != 0.0) || matches!(problem.equality, Equality::TwoSums(_)) {
+    if !around_zero || is_endless(problem) || b.iter().any(|&v| v != 0.0) || matches!(problem.equality, Equality::TwoSums(_)) {
         return Vec::new();
     }
     let largest = lower.iter().chain(upper).fold(0.0, |most: f64, v| most.max(v.abs()));
@@ -82,10 +82,37 @@ impl<'a> Loop<'a> {
     fn grow_by(&mut self, factor: f64) -> Outcome<()> {
         let Some((next, later)) = self.later.split_first() else { return Ok(()) };
         self.widen()?;
+        (self.problem, self.later) = (next, later);
+        self.scale(factor)
+    }
+
+    /// For a fit that ends before its time: the problem itself, at the best point on the ray through zero and the one there is. A point that
+    /// was just grown may be worse than none.
+    pub(super) fn settle_for(&mut self) -> Outcome<()> {
+        if !self.eased {
+            return Ok(());
+        }
+        let gradient = self.engine.gradient()?;
+        let (mut square, mut linear) = (0.0, 0.0);
+        for ((b, g), l) in self.b.iter().zip(&gradient).zip(self.problem.linear) {
+            square += b * (g - l);
+            linear += b * l;
+        }
+        let most = FACTOR.powi(self.later.len() as i32);
+        let best = if square > 0.0 { (-linear / square).clamp(0.0, most) } else { 1.0 };
+        match self.later.split_last() {
+            Some((last, _)) => (self.problem, self.later) = (last, &[]),
+            None if best == 1.0 => return Ok(()),
+            None => {}
+        }
+        self.scale(best)
+    }
+
+    /// Multiplies the point by a factor, every row being active.
+    fn scale(&mut self, factor: f64) -> Outcome<()> {
         let mut gradient = self.engine.gradient()?;
         gradient.iter_mut().zip(self.problem.linear).for_each(|(g, linear)| *g = factor * (*g - linear) + linear);
         self.b.iter_mut().for_each(|b| *b *= factor);
-        (self.problem, self.later) = (next, later);
         let status: Vec<u8> = (0..self.b.len()).map(|i| status(self.problem, i, self.b[i])).collect();
         self.park_at = f64::INFINITY;
         self.engine.load(&Load { gradient: &gradient, status: &status, kink: self.problem.kink })

@@ -159,6 +159,8 @@ pub(crate) struct Set<'a> {
 pub(crate) struct SetSolution {
     pub b: Vec<f64>,
     pub steps: u64,
+    /// Whether rounding kept it from its own stop.
+    pub stuck: bool,
 }
 
 /// Rows of one problem, wherever they live.

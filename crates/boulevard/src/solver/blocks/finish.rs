@@ -9,6 +9,7 @@ use super::engine::{Halt, Moved, Narrow, Outcome, Recheck};
 use super::run::{End, Loop};
 use super::set::WorkingSet;
 use crate::observe::StopReason;
+use crate::solver::smo::{grow_for_ever, is_endless};
 
 /// The loop stops this much below the tolerance, to make up for what it drifts after the refresh.
 const MARGIN: f64 = 0.95;
@@ -74,16 +75,24 @@ impl Loop<'_> {
                     continue;
                 }
             }
+            if end == End::Cut {
+                self.settle_for()?;
+            }
             let Some(gap) = self.certify()? else { return Ok(Verdict::Incomplete) };
             if gap <= self.options.tolerance {
                 return Ok(Verdict::Done(StopReason::Converged));
+            }
+            if end == End::Endless {
+                return Ok(Verdict::Done(StopReason::Rounding));
             }
             if end == End::Cut {
                 return Ok(Verdict::Done(StopReason::MaxIterations));
             }
             failures += usize::from(gap > PROGRESS * best) + usize::from(end == End::Stalled);
             if failures > PATIENCE {
-                return Ok(Verdict::Exhausted);
+                // More digits do not help where there is no solution.
+                let endless = is_endless(self.problem) && grow_for_ever(self.b, self.plan.diagonal);
+                return Ok(if endless { Verdict::Done(StopReason::Rounding) } else { Verdict::Exhausted });
             }
             best = best.min(gap);
             self.schedule.refreshed();
@@ -129,7 +138,7 @@ impl Loop<'_> {
     }
 
     /// How far gradients may have drifted.
-    fn drift(&self) -> f64 {
+    pub(super) fn drift(&self) -> f64 {
         DRIFT * self.plan.rounding * self.b.iter().map(|v| v * v).sum::<f64>().sqrt()
     }
 
@@ -175,9 +184,7 @@ impl Loop<'_> {
         self.begin()?;
         self.widen()?;
         // A point within small bounds would be judged by them.
-        while !self.later.is_empty() {
-            self.grow()?;
-        }
+        self.settle_for()?;
         Ok(self.certify()?.map_or(Verdict::Incomplete, |_| Verdict::Done(reason)))
     }
 }

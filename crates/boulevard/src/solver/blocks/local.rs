@@ -39,6 +39,6 @@ pub(super) fn solve<T: Real>(gram: &dyn KernelRows<T>, diagonal: &[f64], set: &S
     match engine.run(&problem, &mut b, &limits, &mut steps, &mut Crew::new(1), &context) {
         // Out of steps: what was gained counts, and the loop sees for itself.
         smo::PassOutcome::Stopped(reason) if reason != StopReason::MaxIterations => Err(Halt::Stop(reason)),
-        _ => Ok(SetSolution { b, steps }),
+        outcome => Ok(SetSolution { b, steps, stuck: outcome == smo::PassOutcome::Stuck }),
     }
 }

@@ -25,6 +25,7 @@ mod gram;
 mod known;
 mod local;
 mod newton;
+mod patience;
 mod run;
 mod select;
 mod set;

@@ -4,6 +4,7 @@ use super::ahead::Trail;
 use super::ease::unit;
 use super::engine::{Answer, BlockEngine, Load, Moved, Narrow, Outcome, Set, Want};
 use super::newton::{Factored, Schedule};
+use super::patience::Patience;
 use super::set::WorkingSet;
 use crate::observe::Progress;
 use crate::solver::dual::{DualProblem, Equality, Options};
@@ -40,6 +41,8 @@ pub(crate) struct Plan {
     pub rounding: f64,
     /// The kernel's diagonal, where cold fits begin with small bounds.
     pub eased: Option<f64>,
+    /// The size of the kernel's diagonal.
+    pub diagonal: f64,
     /// So many times as many candidates are looked at as a set takes: every so manieth of them comes first.
     pub thinned: usize,
     /// Whether points of the last sweeps may be remembered: some 200 bytes for every active row.
@@ -58,6 +61,8 @@ pub(super) enum End {
     Stalled,
     /// The limit on steps.
     Cut,
+    /// Coefficients without bounds grow, and nothing comes closer.
+    Endless,
 }
 
 pub(super) struct Loop<'a> {
@@ -70,6 +75,8 @@ pub(super) struct Loop<'a> {
     pub iterations: &'a mut u64,
     pub plan: Plan,
     pub groups: usize,
+    /// Whether there were stages before the last.
+    pub eased: bool,
     /// The point when the first rows were parked.
     since: Option<Vec<f64>>,
     /// Whether the engine's gradient is still that of zero.
@@ -119,6 +126,7 @@ impl<'a> Loop<'a> {
             iterations,
             plan,
             groups,
+            eased: !later.is_empty(),
             since: None,
             unknown,
             support,
@@ -169,6 +177,7 @@ impl<'a> Loop<'a> {
         if self.park_at == f64::INFINITY {
             self.park_at = PARK_FROM * answer.gap();
         }
+        let mut patience = Patience::new(self);
         loop {
             let gap = answer.gap();
             if gap <= target || self.is_loose() {
@@ -201,15 +210,16 @@ impl<'a> Loop<'a> {
                 answer = next;
                 continue;
             }
-            match self.round(set, &answer)? {
-                Some(next) => answer = next,
-                None => return Ok((answer, End::Stalled)),
+            let Some((next, stuck)) = self.round(set, &answer)? else { return Ok((answer, End::Stalled)) };
+            answer = next;
+            if let Some(end) = patience.round(self, answer.gap(), stuck) {
+                return Ok((answer, end));
             }
         }
     }
 
-    /// One set: solved, moved, and the next candidates; none if nothing moved.
-    fn round(&mut self, set: &mut WorkingSet, answer: &Answer) -> Outcome<Option<Answer>> {
+    /// One set: solved, moved, and the next candidates, with whether rounding kept the set from its stop; none if nothing moved.
+    fn round(&mut self, set: &mut WorkingSet, answer: &Answer) -> Outcome<Option<(Answer, bool)>> {
         let gap = answer.gap();
         let (ids, mut gradient) = set.renew(answer, self.plan.thinned);
         self.engine.announce(&ids)?;
@@ -261,7 +271,7 @@ impl<'a> Loop<'a> {
             // The gradient did not follow: the last point whose gradient is known stays.
             self.place(&moved, &ids, &start);
         }
-        outcome.map(Some)
+        outcome.map(|answer| Some((answer, solution.stuck)))
     }
 
     /// Sets variables of a set, counting support vectors and free ones.

@@ -66,9 +66,9 @@ impl WorkingSet {
     pub(super) fn renew(&mut self, answer: &Answer, thinned: usize) -> (Vec<u32>, Vec<f64>) {
         self.round += 1;
         let mut gradient = answer.kept.clone();
-        // Who cannot be reached for the moment waits outside.
+        // Who cannot be reached for the moment waits outside, and so do those who came last if nothing moved since.
         let mut reached = gradient.iter().map(|g| !g.is_nan());
-        self.members.retain(|_| reached.next().unwrap_or(true));
+        self.members.retain(|_| reached.next().unwrap_or(false));
         self.kept = self.members.iter().map(|member| member.id).collect();
         gradient.retain(|g| !g.is_nan());
         let mut ids = self.kept.clone();
@@ -132,6 +132,8 @@ mod tests {
         let (ids, gradient) = set.renew(&lost, 1);
         assert_eq!(ids, [8, 10, 1, 2], "those out of reach wait outside");
         assert_eq!(gradient, [8.0, 10.0, 1.0, 2.0]);
+        let (ids, gradient) = set.renew(&answer(&[3, 4], &[5, 6], &[8, 10]), 1);
+        assert_eq!((ids, gradient), (vec![8, 10, 3, 5, 4, 6], vec![8.0, 10.0, 3.0, 5.0, 4.0, 6.0]), "nothing moved: nobody else stays");
         let (ids, _) = WorkingSet::new(6).renew(&answer(&[1, 2, 3, 4], &[5, 6, 7, 8], &[]), 2);
         assert_eq!(ids, [1, 5, 3, 7, 2, 6], "every second one first");
     }

@@ -17,6 +17,7 @@
 pub(super) mod arena;
 mod cache;
 mod conjugate;
+mod endless;
 mod moves;
 mod segment;
 
@@ -27,6 +28,7 @@ use std::time::{Duration, Instant};
 
 use self::cache::Cache;
 use self::conjugate::Direction;
+pub(super) use self::endless::{CLOSER, Endless, grow_for_ever, is_endless};
 use self::moves::{Pair, move_pair};
 pub(super) use self::moves::{inside, status};
 use self::segment::{Block, Row, Segment};
@@ -63,14 +65,6 @@ const CLOCK_EVERY: u64 = 16;
 const PATIENCE: u64 = 1000;
 const PATIENCE_PER_SAMPLE: u64 = 20;
 const ROUNDINGS: f64 = 64.0;
-/// Room between bounds that stands for no bounds at all.
-const ENDLESS: f64 = 1e30;
-/// Steps without bounds, in all and per sample, in which the violation has to fall to this share of itself.
-const ENDLESS_PATIENCE: u64 = 500_000;
-const ENDLESS_PER_SAMPLE: u64 = 500;
-const CLOSER: f64 = 0.9;
-/// Sum of multipliers times the largest kernel value from which on hulls count as touching.
-const ENDLESS_SIZE: f64 = 1e6;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,15 +122,14 @@ struct Watch {
     /// The smallest violation so far, and the step that had it.
     progress_at: (f64, u64),
     /// The same where only a violation clearly below the last one counts.
-    closer_at: (f64, u64),
+    endless: Endless,
     /// Steps along a direction with a curvature above rounding, since the violation last fell below all before.
     curved: u64,
 }
 
 impl Watch {
     fn from(iteration: u64) -> Self {
-        let nothing = (f64::INFINITY, iteration);
-        Self { first_iteration: iteration, progress_at: nothing, closer_at: nothing, curved: 0 }
+        Self { first_iteration: iteration, progress_at: (f64::INFINITY, iteration), endless: Endless::from(iteration), curved: 0 }
     }
 }
 
@@ -312,7 +305,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let work = self.samples.len().saturating_mul(self.kernel.work()).saturating_mul(LONG_BLOCK_ROWS);
         let clock_every = if work > PIECE / CLOCK_EVERY as usize { 1 } else { CLOCK_EVERY };
         // Without bounds worth the name the problem may have no end at all.
-        let endless = problem.lower.iter().zip(problem.upper).any(|(low, high)| high - low > ENDLESS);
+        let endless = is_endless(problem);
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));
         loop {
             let Some(choice) = self.choose(groups) else { return PassOutcome::Reached };
@@ -333,13 +326,8 @@ impl<'a, T: Real> Engine<'a, T> {
                 }
                 (watch.progress_at.1, watch.curved) = (*iterations, 0);
             }
-            if endless && choice.violation < CLOSER * watch.closer_at.0 {
-                watch.closer_at = (choice.violation, *iterations);
-            } else if endless && *iterations - watch.closer_at.1 > ENDLESS_PATIENCE + ENDLESS_PER_SAMPLE * b.len() as u64 {
-                if self.grows_for_ever(b) {
-                    return PassOutcome::Stuck;
-                }
-                watch.closer_at.1 = *iterations;
+            if endless && watch.endless.is_tired(choice.violation, *iterations, b.len()) && grow_for_ever(b, self.diagonal()) {
+                return PassOutcome::Stuck;
             }
             if *iterations >= limits.max_iterations {
                 return PassOutcome::Stopped(StopReason::MaxIterations);
@@ -417,16 +405,14 @@ impl<'a, T: Real> Engine<'a, T> {
         best
     }
 
-    /// Whether the multipliers are far beyond those of any margin that matters. Where classes cannot be separated and C has no end, the
-    /// multipliers grow with every step and nothing comes closer: of points with kernel values up to `k` and multipliers of sum `s`, the
-    /// squared distance of the classes' hulls is at most `4 / s`, a share of `4 / (s k)` of the largest that there could be.
-    fn grows_for_ever(&mut self, b: &[f64]) -> bool {
+    /// The largest value of the kernel's diagonal.
+    fn diagonal(&mut self) -> f64 {
         let mut diagonal = 0.0f64;
         for segment in &mut self.segments {
             let segment = segment.get_mut().expect("not poisoned");
             diagonal = segment.diagonal.iter().fold(diagonal, |a, v| a.max(v.to_f64().abs()));
         }
-        diagonal * b.iter().map(|b| b.abs()).sum::<f64>() > ENDLESS_SIZE
+        diagonal
     }
 
     /// The size of the numbers that a gradient is made of: rounding errors are small shares of it.

@@ -100,7 +100,17 @@ impl<'a> CardBlocks<'a> {
         let set = set.min(most.max(1024));
         let eased = self.factors.diagonal().filter(|_| n >= EASED_FROM);
         let thinned = if n >= ALIKE_FROM * set { 2 } else { 1 };
-        Plan { set, small_set: set.min(2048), outer: None, rounding: ROUNDING, eased, thinned, ahead: false, most_columns: None }
+        Plan {
+            set,
+            small_set: set.min(2048),
+            outer: None,
+            rounding: ROUNDING,
+            eased,
+            diagonal: self.factors.diagonal().unwrap_or(1.0),
+            thinned,
+            ahead: false,
+            most_columns: None,
+        }
     }
 
     pub(super) fn device(&self) -> Device {
@@ -196,7 +206,7 @@ impl<'a> CardBlocks<'a> {
         // Four at a time creep where curvatures may be negative: on an emulated card a set of 300 did not end.
         self.by_fours = self.definite && steps as f64 <= if self.by_fours { BY_TWOS } else { BY_FOURS } * q as f64;
         b.truncate(q);
-        Ok(SetSolution { b, steps })
+        Ok(SetSolution { b, steps, stuck: false })
     }
 
     fn exactly(&mut self, support: Moved<'_>, rule: Recheck) -> Outcome<Drift> {

@@ -7,7 +7,7 @@ use crate::parallel::Crew;
 use crate::simd::Real;
 use crate::solver::blocks::cpu::CpuBlocks;
 use crate::solver::blocks::engine::{BlockEngine, Outcome, Set, SetSolution};
-use crate::solver::blocks::run::{Loop, Plan};
+use crate::solver::blocks::run::{End, Loop, Plan};
 use crate::solver::blocks::set::WorkingSet;
 use crate::solver::dual::{DualProblem, Equality, Options};
 use crate::solver::source::{KernelSource, TableKernel};
@@ -47,6 +47,7 @@ fn by<T: Real>(mut engine: CpuBlocks<'_, T>, set: &Set<'_>) -> Outcome<SetSoluti
         outer: None,
         rounding: T::ROUNDING,
         eased: None,
+        diagonal: 1.0,
         thinned: 1,
         ahead: false,
         most_columns: None,
@@ -56,6 +57,6 @@ fn by<T: Real>(mut engine: CpuBlocks<'_, T>, set: &Set<'_>) -> Outcome<SetSoluti
     let mut members = WorkingSet::new(INNER);
     let answer = inner.look(&members)?;
     // Parked rows need not come back: only the point is wanted, and every step keeps it feasible.
-    inner.descend(&mut members, answer, set.stop, true)?;
-    Ok(SetSolution { b, steps })
+    let (_, end) = inner.descend(&mut members, answer, set.stop, true)?;
+    Ok(SetSolution { b, steps, stuck: end == End::Stalled })
 }

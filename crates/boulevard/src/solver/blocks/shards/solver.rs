@@ -59,7 +59,17 @@ impl SolveDual for ShardedSolver<'_, '_> {
                 continue;
             }
             let rounding = if double { f64::ROUNDING } else { self.cluster.rounding() };
-            let plan = Plan { set, small_set: set, outer: None, rounding, eased: None, thinned: 1, ahead: false, most_columns: None };
+            let plan = Plan {
+                set,
+                small_set: set,
+                outer: None,
+                rounding,
+                eased: None,
+                diagonal: 1.0,
+                thinned: 1,
+                ahead: false,
+                most_columns: None,
+            };
             let nothing = vec![0.0; n];
             let at = if unknown { &nothing } else { &b };
             let mut engine = Shards::new(self.cluster, self.samples.as_deref(), problem.linear, double, at);

@@ -77,6 +77,7 @@ fn a_stop_within_a_stage_leaves_a_point_of_the_whole_problem() {
         let found = case.by_blocks(eased(), 1e-3, &Context { observer: Some(&observer), ..Context::default() });
         if !matches!(found.verdict, Verdict::Unchecked) {
             check(&case, &found);
+            assert!(found.objective <= 0.0, "worse than nothing after {calls}: {}", found.objective);
         }
     }
     let (context, source_context) = (Context::default(), Context::default());
@@ -87,5 +88,6 @@ fn a_stop_within_a_stage_leaves_a_point_of_the_whole_problem() {
         assert_eq!(found.verdict, Verdict::Done(StopReason::MaxIterations));
         assert!(found.steps >= most && found.violation > 1e-3);
         check(&case, &found);
+        assert!(found.objective < 0.0, "worse than nothing after {most} steps: {}", found.objective);
     }
 }

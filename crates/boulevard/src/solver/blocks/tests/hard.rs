@@ -15,9 +15,9 @@ fn ends(name: &str, case: &Case, tolerance: f64) -> Found {
 #[test]
 fn rows_that_are_there_by_the_thousand() {
     let n = 3000;
-    let values: Vec<f64> = (0..n).flat_map(|i| [(i % 3) as f64, (i % 2) as f64]).collect();
+    let values: Vec<f64> = (0..n).flat_map(|i| [(i % 5) as f64, (i % 2) as f64]).collect();
     let x = Matrix::dense(values, n, 2).unwrap();
-    ends("six kinds of rows, labels at odds", &Case { x, ..Case::classes(n, 1, |_| 10.0) }, 1e-3);
+    ends("ten kinds of rows, labels at odds", &Case { x, ..Case::classes(n, 1, |_| 10.0) }, 1e-3);
 }
 
 #[test]
@@ -97,4 +97,48 @@ fn single_precision_that_is_not_enough() {
     assert_eq!((ended.stop, ended.route), (StopReason::Converged, Route::Delicate));
     let exact = certify(&case.problem(), &b, &exact_gradient(&case, &b));
     assert!(exact.violation <= 1e-8, "{:e}", exact.violation);
+}
+
+/// Equal rows in different classes, and bounds that no step along them comes to in single precision: sets are lost in rounding one after
+/// the other, and the loop says so.
+#[test]
+fn bounds_beyond_single_precision() {
+    let n = 1200;
+    let values: Vec<f64> = (0..n).flat_map(|i| [(i % 5) as f64, (i % 2) as f64]).collect();
+    let x = Matrix::dense(values, n, 2).unwrap();
+    let case = Case { x, ..Case::classes(n, 1, |_| 1e20) };
+    let found = case.by_blocks(small_sets(), 1e-3, &Context::default());
+    assert_eq!(found.verdict, Verdict::Exhausted, "after {} steps", found.steps);
+    assert!(found.steps < 500_000, "{}", found.steps);
+}
+
+/// Bounds that cannot hold anything do not keep a problem with a solution from it.
+#[test]
+fn no_bounds() {
+    let case = Case { kernel: Kernel::rbf(30.0), ..Case::classes(600, 8, |_| 1e100) };
+    let found = case.by_blocks(Plan { eased: Some(1.0), ..small_sets() }, 1e-3, &Context::default());
+    assert_eq!(found.verdict, Verdict::Done(StopReason::Converged));
+    check(&case, &found);
+}
+
+/// Through the front door: double precision, whose steps are longer, comes to bounds that single precision does not.
+#[test]
+fn what_rounding_hides_is_left_to_double_precision() {
+    let n = 5200;
+    let values: Vec<f64> = (0..n).flat_map(|i| [(i % 5) as f64, (i % 2) as f64]).collect();
+    let x = Matrix::dense(values, n, 2).unwrap();
+    let context = Context::default();
+    for (c, expected) in [(1e10, StopReason::Converged), (1e20, StopReason::Rounding)] {
+        let case = Case { x: x.clone(), ..Case::classes(n, 1, |_| c) };
+        let source = TableKernel::new(&case.kernel, &case.x, &context);
+        let solution = Solver::new(&source, None, &context).unwrap().solve(&case.problem(), &options(1e-3)).unwrap();
+        assert_eq!(solution.stop, expected, "C = {c:e}");
+        assert!(solution.iterations < 10_000_000, "{}", solution.iterations);
+    }
+    // Classes that no plane separates, and no bounds: multipliers would grow for ever.
+    let case = Case { kernel: Kernel::Linear, ..Case::classes(n, 2, |_| 1e100) };
+    let source = TableKernel::new(&case.kernel, &case.x, &context);
+    let solution = Solver::new(&source, None, &context).unwrap().solve(&case.problem(), &options(1e-3)).unwrap();
+    assert_eq!(solution.stop, StopReason::Rounding);
+    assert!(solution.violation > 1e-3 && solution.violation.is_finite());
 }

@@ -99,7 +99,17 @@ pub(super) fn options(tolerance: f64) -> Options {
 
 /// Small sets, so that small problems take many rounds.
 pub(super) fn small_sets() -> Plan {
-    Plan { set: 64, small_set: 48, outer: None, rounding: f32::ROUNDING, eased: None, thinned: 1, ahead: true, most_columns: None }
+    Plan {
+        set: 64,
+        small_set: 48,
+        outer: None,
+        rounding: f32::ROUNDING,
+        eased: None,
+        diagonal: 1.0,
+        thinned: 1,
+        ahead: true,
+        most_columns: None,
+    }
 }
 
 /// What a run left.
