@@ -30,6 +30,18 @@ def test_an_infinite_c_on_classes_that_overlap_came_to_no_end():
     assert model.dual_gap_ > 1e-3
 
 
+def test_a_tolerance_below_the_last_digits_ended_while_samples_were_left_out():
+    # Shrunk, the rest came as near as roundings let it; those left out were never looked at again, and the answer was worse than a rough one.
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(700, 5))
+    y = (X[:, 0] + 0.8 * rng.normal(size=700) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rough, fine = (b.SVC(C=1e6, tol=tol).fit(X, y) for tol in (1e-6, 1e-9))
+    assert fine.objective_ <= rough.objective_ * (1 - 1e-9), (fine.objective_, rough.objective_)
+    assert fine.dual_gap_ < 1e-5, fine.dual_gap_
+
+
 def test_a_memory_limit_of_more_than_64_bits_was_an_overflow_error():
     X, y = overlapping(60)
     for limit in (2**63, 2**64, 10**30):

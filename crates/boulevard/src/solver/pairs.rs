@@ -98,8 +98,9 @@ impl Solver<'_> {
         iterations: &mut u64,
         error: &mut f64,
     ) -> Result<Option<StopReason>> {
+        let mut options = *options;
         loop {
-            let outcome = match stopped_by(self.run_double(problem, options, None, b, gradient, iterations))? {
+            let outcome = match stopped_by(self.run_double(problem, &options, None, b, gradient, iterations))? {
                 Ok(outcome) => outcome,
                 Err(reason) => return Ok(Some(reason)),
             };
@@ -114,9 +115,11 @@ impl Solver<'_> {
                 return Ok(Some(reason));
             }
             let reached = violation(problem, b, gradient) <= options.tolerance;
-            if whole || outcome == PassOutcome::Stuck || reached {
+            if whole || reached {
                 return Ok(Some(if reached || outcome == PassOutcome::Reached { StopReason::Converged } else { StopReason::Rounding }));
             }
+            // What is left is as exact as it gets, but samples that were left out may want to move by now: to the end with all of them.
+            options.shrinking &= outcome != PassOutcome::Stuck;
         }
     }
 
