@@ -108,6 +108,7 @@ def test_progress_is_one_line_per_stage_without_a_terminal(hard, capfd):
     stages = lines[1:-1] if lines[0].startswith("SVC: blocks: ") else lines[:-1]
     assert stages[0].startswith("SVC: solve") and "goal" in stages[0]
     assert lines[-1].startswith("SVC: time limit after") and len(lines) <= 6
+    assert "; blocks" in lines[-1], "which way, and why"
 
 
 def test_quiet_by_default(two, capfd):

@@ -44,6 +44,8 @@ except ImportError:  # pragma: no cover
 
 __all__ = ["NativeEstimator", "aligned", "fitting", "warn"]
 
+#: What the library says of small fits and of models that no dual solver made.
+FEW_ROWS = "pair steps: few rows"
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _CSR = (sp.csr_matrix, sp.csr_array)
 _PLAIN = frozenset((float, int, str, bool, type(None)))
@@ -327,7 +329,9 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
             self.solver_ = parts["solver"]
         if listener is not None:
             steps = parts["iterations"]
-            listener.finish(parts["status"], int(np.sum(steps)), parts["gap"])
+            # Of small fits, and of models that no dual solver made, there is nothing to say.
+            way = None if parts.get("solver", FEW_ROWS) == FEW_ROWS else parts["solver"]
+            listener.finish(parts["status"], int(np.sum(steps)), parts["gap"], way)
         return parts
 
     def _take(self, parts: Parts) -> None:

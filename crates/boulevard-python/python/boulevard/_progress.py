@@ -13,7 +13,7 @@ class Listener(Protocol):
         """A report; a true answer stops the fit."""
         ...
 
-    def finish(self, status: int, steps: int, gap: float) -> None:
+    def finish(self, status: int, steps: int, gap: float, way: str | None = None) -> None:
         """The end."""
         ...
 
@@ -64,11 +64,11 @@ class Line:
         seconds = (now - since) * math.log(violation / tolerance) / math.log(first / violation)
         return f", about {seconds:.0f} s left" if seconds >= 1 else ""
 
-    def finish(self, status: int, steps: int, gap: float) -> None:
-        """Says how it ended."""
-        ends = {0: "converged", 1: "iteration limit", 2: "time limit", 3: "interrupted"}
+    def finish(self, status: int, steps: int, gap: float, way: str | None = None) -> None:
+        """Says how it ended, and by which way of the solver and why."""
+        ends = {0: "converged", 1: "iteration limit", 2: "time limit", 3: "interrupted", 4: "rounding left no step"}
         text = f"{self.name}: {ends.get(status, 'done')} after {steps:,} steps, {time.monotonic() - self.start:.2f} s, gap {gap:.2g}"
-        self._write(text, last=True)
+        self._write(f"{text}; {way}" if way else text, last=True)
 
     def _write(self, text: str, last: bool) -> None:
         if self.live:
@@ -98,7 +98,7 @@ class Callbacks:
         part.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         return bool(part.call_on_fit_task_end(estimator=self.estimator, **self.data))
 
-    def finish(self, status: int, steps: int, gap: float) -> None:
+    def finish(self, status: int, steps: int, gap: float, way: str | None = None) -> None:
         """Ends the root task."""
         self.context.call_on_fit_task_end(estimator=self.estimator, **self.data)
 
@@ -113,7 +113,7 @@ class Several:
         answers = [listener(stage, done, total, violation, tolerance) for listener in self.listeners]
         return any(answers)
 
-    def finish(self, status: int, steps: int, gap: float) -> None:
+    def finish(self, status: int, steps: int, gap: float, way: str | None = None) -> None:
         """Tells all of them."""
         for listener in self.listeners:
-            listener.finish(status, steps, gap)
+            listener.finish(status, steps, gap, way)
