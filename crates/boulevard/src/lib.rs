@@ -26,6 +26,7 @@ pub mod gallery;
 mod heap;
 pub mod kernel;
 mod linalg;
+mod memory;
 pub mod methods;
 pub mod metrics;
 pub mod observe;

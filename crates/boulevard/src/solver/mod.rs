@@ -10,7 +10,6 @@ mod doubled;
 mod dual;
 mod estimate;
 pub mod linear;
-mod memory;
 mod newton;
 mod pairs;
 mod polish;

@@ -5,7 +5,6 @@ use super::blocks::{CardCopy, Choice, choose_card};
 use super::certificate::{certify, settle, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::estimate::Estimate;
-use super::memory::free_memory;
 use super::polish::polish;
 use super::route::{self, Route};
 use super::single;
@@ -19,6 +18,7 @@ use boulevard_cuda::Card;
 
 use crate::error::{Error, Result};
 use crate::kernel::{self, weigh_watched};
+use crate::memory::free_memory;
 use crate::observe::{Context, Progress, StopReason, stopped as stopped_by};
 use crate::parallel::{self, Crew};
 

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Imports go only to the left.
-const ROOMS: [&str; 21] = [
+const ROOMS: [&str; 22] = [
     "error",
     "words",
     "picture",
     "atomic_file",
     "heap",
+    "memory",
     "check",
     "random",
     "simd",

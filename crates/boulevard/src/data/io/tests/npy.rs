@@ -70,6 +70,15 @@ fn what_cannot_be_read_is_said() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_table_larger_than_memory_is_refused_at_its_first_rows() {
+    let bytes = file(&header("<f4", "(9999999999999, 20)"), &vec![0; 2 << 20]);
+    let Err(crate::Error::Memory { needed, allowed, .. }) = read(&bytes) else { panic!("there is no such memory") };
+    assert_eq!(needed, 9_999_999_999_999 * 80);
+    assert!((1..needed).contains(&allowed));
+}
+
+#[test]
 fn the_first_bytes_tell() {
     let bytes = file(&header("<f4", "(1, 2)"), &[0; 8]);
     let scan = super::super::read_whole_from(&bytes[..], "table", &ReadOptions::default()).unwrap();
