@@ -1,6 +1,6 @@
 """How long a fit on a cluster would take, and what limits it: a model of rounds, from measured constants.
 
-    python bench/cluster_model.py                 the table of docs/benchmarks.md
+    python bench/cluster_model.py                 the table of docs/benchmarks/cluster.md
     python bench/cluster_model.py --measure       with this machine's kernel rate, step and call times
     python bench/cluster_model.py --rows 3e6 --workers 32 --gigabits 25 --threads 16
 

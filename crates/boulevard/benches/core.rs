@@ -6,7 +6,7 @@
 //! BOULEVARD_TABLE=FILE cargo bench -p boulevard -- table
 //! ```
 //! The last runs on a table of yours (the last column is the label): fits of 200 rows each (`bench/speed.py tiny --export FILE` writes one)
-//! and 50 linear refits with one more column each, cold and warm (spambase in docs/benchmarks.md). Without a table a generated one serves.
+//! and 50 linear refits with one more column each, cold and warm (spambase in docs/benchmarks/linear.md). Without a table a generated one serves.
 
 use std::hint::black_box;
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! Fits on a graphics card against those on the processor. Without a card the tests say "skipped"; refusals are tested without one
 //! (`it/device.rs`).
 //!
-//! `table::table` prints the figures of docs/benchmarks.md; it takes minutes and is run by scripts/test-gpu.
+//! `table::table` prints the figures of docs/benchmarks/card.md; it takes minutes and is run by scripts/test-gpu.
 
 #![allow(clippy::print_stdout)]
 

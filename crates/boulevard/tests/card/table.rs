@@ -1,4 +1,4 @@
-//! The figures of docs/benchmarks.md, and large tables on card and processor: minutes each, so they are ignored unless asked for.
+//! The figures of docs/benchmarks/card.md, and large tables on card and processor: minutes each, so they are ignored unless asked for.
 
 use std::time::Instant;
 
