@@ -20,6 +20,7 @@ mod smo;
 mod solve;
 mod source;
 mod start;
+mod weights;
 
 /// Gives back the memory that fits keep for the next one; returns how many bytes that was.
 ///

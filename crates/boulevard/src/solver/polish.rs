@@ -28,10 +28,18 @@ pub(super) fn polish(
     b: &mut Vec<f64>,
     gradient: &mut Vec<f64>,
 ) -> Result<()> {
+    if b.len() <= SMALL { finish(source, diagonal, problem, b, gradient) } else { Ok(()) }
+}
+
+/// The same for any number of samples, where few variables are free.
+pub(super) fn finish(
+    source: &dyn KernelSource,
+    diagonal: &[f64],
+    problem: &DualProblem<'_>,
+    b: &mut Vec<f64>,
+    gradient: &mut Vec<f64>,
+) -> Result<()> {
     let n = b.len();
-    if n > SMALL {
-        return Ok(());
-    }
     let start = violation(problem, b, gradient);
     if start == 0.0 {
         return Ok(());

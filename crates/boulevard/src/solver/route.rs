@@ -72,12 +72,14 @@ pub enum Route {
     CardIndefinite,
     /// The same, but sets undid each other's steps or single precision did not do: pair steps went on from there.
     CardThenPairs,
+    /// Pair steps, and when they crept, which with a linear kernel they may, an interior point method for its weights.
+    Weights,
 }
 
 impl Route {
     pub(super) fn is_blocks(self) -> bool {
         match self {
-            Self::Small | Self::Coordinates | Self::Indefinite | Self::Cached => false,
+            Self::Small | Self::Coordinates | Self::Indefinite | Self::Cached | Self::Weights => false,
             Self::Cheap | Self::Crowded | Self::Apart | Self::Revised | Self::Card | Self::Delicate | Self::Shards => true,
             Self::CardIndefinite | Self::CardThenPairs => true,
         }
@@ -109,6 +111,7 @@ impl fmt::Display for Route {
             Self::Delicate => "blocks, then double precision: single precision could not reach the tolerance",
             Self::Shards => "blocks on shards: rows stay on the machines that hold them",
             Self::CardIndefinite => "blocks on the graphics card, to a stationary point: the kernel may not be positive semi-definite",
+            Self::Weights => "an interior point method for the weights: pair steps of the linear kernel were slow",
             Self::CardThenPairs => "blocks on the graphics card, then pair steps: the kernel may not be positive semi-definite",
         })
     }

@@ -191,9 +191,19 @@ impl<'a> Solver<'a> {
 
     /// Solves one problem whose start has a gradient that the caller knows: computing it anew can cost more than the few steps from a
     /// neighboring problem's solution. It is computed anew where it may be wrong by more than the tolerance bears.
-    // long: what a problem goes through from its start to its certificate, step by step.
     pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Known>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
+        let most = options.max_iterations.unwrap_or(u64::MAX);
+        let Some(patience) = self.patience(problem).filter(|patience| *patience < most) else {
+            return self.solve_by_steps(problem, known, options);
+        };
+        let solution = self.solve_by_steps(problem, known, &Options { max_iterations: Some(patience), ..*options })?;
+        if solution.stop == StopReason::MaxIterations { self.through_weights(problem, solution, options) } else { Ok(solution) }
+    }
+
+    /// The same by pair steps, blocks, or one variable at a time.
+    // long: what a problem goes through from its start to its certificate, step by step.
+    pub(super) fn solve_by_steps(&mut self, problem: &DualProblem<'_>, known: Option<Known>, options: &Options) -> Result<DualSolution> {
         if problem.len() != self.source.len() {
             return Err(Error::shape("variables, one per sample", self.source.len(), problem.len()));
         }
