@@ -292,7 +292,8 @@ impl<'a> LinearRun<'a> {
         };
         let options = Options { tolerance: 1e-9, max_iterations: Some(2000), shrinking: false, polish: true };
         let source = TableKernel::new(&Kernel::Linear, rows.x(), self.context);
-        let solution = Solver::new(&source, None, self.context)?.solve(&problem, &options)?;
+        // By steps alone: where these creep, `solve` would come back here for the weights.
+        let solution = Solver::new(&source, None, self.context)?.solve_by_steps(&problem, None, &options)?;
         let w = table.backward(&solution.coefficients)?;
         let mut point = Point::new(table, self.samples.target, w, 0.0)?;
         if self.free_bias {
