@@ -137,6 +137,31 @@ def table(classes, rows=150, columns=4):
     return pandas.DataFrame(values, columns=long_names(columns)), np.array(long_names(classes))[codes]
 
 
+def test_names_are_shown_as_they_stand():
+    """Dollars in a name were read as formulas (an error for some of them), and names with an underscore in front were not in legends."""
+    names = ["price ($) over cost ($)", "_c1", r"a $\foo$"]
+    rng = np.random.default_rng(0)
+    shown = SelectionPathDisplay(ln_rho=np.log([1, 0.1, 0.01]), values=rng.uniform(size=(3, 3)), names=names).plot()
+    assert sorted(text.get_text().strip().replace(r"\$", "$") for text in shown.ax_.get_legend().get_texts()) == sorted(names)
+    assert not any(text._preprocess_math(text.get_text())[1] for text in shown.ax_.get_legend().get_texts())
+    check_texts(shown)
+    weights = rng.normal(size=(3, 3))
+    check_texts(TaskFeatureDisplay(weights=weights, tasks=names, features=names).plot())
+    check_texts(SelectionWeightDisplay(weights=weights[0], names=names, task=names[0]).plot())
+    check_texts(TransferDisplay(tasks=names, alone=weights[0] ** 2, together=weights[1] ** 2).plot())
+    check_texts(LabelScoresDisplay(names=names, counts=np.arange(3), scores={"_mine": weights[0] ** 2}).plot())
+    rounds = BoostingDisplay(series={name: rng.uniform(size=5) for name in names}, what="errors").plot()
+    assert len(rounds.ax_.get_legend().get_texts()) == 4
+    check_texts(rounds)
+    check_texts(HardRowsDisplay(rows=np.arange(3), names=names, gains=weights**2).plot())
+    check_texts(SequentialDisplay(posteriors=np.full((4, 3), 1 / 3), classes=np.array(names), confidence=0.9).plot())
+    rules = [{"text": f"{name} > 1 AND {name} <= 2", "class": names[1], "adds": 1.0, "adds_by_class": [1.0, -1.0, 0.5]} for name in names]
+    display = RulesDisplay(rules=rules, classes=names).plot()
+    assert len(display.ax_.get_legend().get_texts()) == 3
+    check_texts(display)
+    check_texts(RulesDisplay(rules=[{k: rule[k] for k in ("text", "class", "adds")} for rule in rules], classes=names[:2]).plot())
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_pictures_of_rules(classes):
     X, y = table(classes)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
 from .._typing import RandomState, TableLike
-from ._axes import axes, short, sized_axes
+from ._axes import axes, from_data, in_legend, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +158,7 @@ class SequentialDisplay:
         ax = sized_axes(ax, 6.4, max(4.8, 1.5 + 0.16 * len(self.classes)))
         samples = np.arange(1, len(self.posteriors) + 1)
         for place, label in enumerate(self.classes):
-            ax.plot(samples, self.posteriors[:, place], marker="o", label=short(label))
+            ax.plot(samples, self.posteriors[:, place], marker="o", label=in_legend(from_data(label)))
         ax.axhline(self.confidence, color="0.5", linestyle="--", linewidth=1, label=f"decided at {self.confidence:g}")
         ax.set(xlabel="samples", ylabel="posterior", ylim=(-0.02, 1.02))
         ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]

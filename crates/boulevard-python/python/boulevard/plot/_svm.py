@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
 from .._typing import TableLike
-from ._axes import axes, short
+from ._axes import axes, from_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,7 +135,7 @@ class DecisionDisplay:
                 marked = self.X[self.support]
                 ax.scatter(marked[:, 0], marked[:, 1], s=45, facecolors="none", edgecolors="k", linewidths=0.6)
         names = self.names or ["feature 0", "feature 1"]
-        ax.set(xlabel=short(names[0], 60), ylabel=short(names[1], 45))
+        ax.set(xlabel=from_data(names[0], 60), ylabel=from_data(names[1], 45))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
