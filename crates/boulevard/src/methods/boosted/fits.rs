@@ -91,7 +91,8 @@ pub(super) fn fit_all(
     // Somebody holds the first kernel matrix all the time: it is made once.
     let first = distances.level(schedule.first, true);
     // Rounds that nothing can be said about are not fitted: too few rows of every label's rarer side to hold some out.
-    let judged = active.iter().any(|&label| tasks.iter().filter(|task| task.label == label && task.split.is_some()).count() == splits.len());
+    let judged =
+        active.iter().any(|&label| tasks.iter().filter(|task| task.label == label && task.split.is_some()).count() == splits.len());
     let unjudged = settings.early_stopping && held_out && whole && (splits.is_empty() || !judged);
     let step = match settings.early_stopping && whole {
         true if unjudged => 1,
