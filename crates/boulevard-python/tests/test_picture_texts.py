@@ -137,6 +137,21 @@ def table(classes, rows=150, columns=4):
     return pandas.DataFrame(values, columns=long_names(columns)), np.array(long_names(classes))[codes]
 
 
+def test_what_is_nothing_is_shown_as_nothing():
+    """Errors of zero were below the picture; gains of 1 up to rounding had all colors; two classes were a task without a name."""
+    shown = ErrorBySizeDisplay(size=[1, 2, 3], error=[0.1, 0.01, 0.0], deviation=[0.05, 0.02, 0.0], n_sets=[100, 50, 30], name="direct").plot()
+    assert shown.ax_.get_ylim()[0] < 0.5 / 30 and list(shown.error) == [0.1, 0.01, 0.0]
+    assert "no set wrong" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    check_texts(shown)
+    check_texts(ErrorBySizeDisplay(size=[1, 2], error=[0.0, 0.0], deviation=[0.0, 0.0], n_sets=[9, 9]).plot())
+    even = HardRowsDisplay(rows=np.arange(3), names=["a", "b"], gains=1 + 1e-16 * np.arange(6).reshape(2, 3)).plot()
+    assert even.image_.get_clim() == (0.0, 2.0)
+    check_texts(even)
+    X, y = table(2)
+    clf = MultiTaskSelectionClassifier(c=3, rho=0.1).fit(X, y)
+    assert TaskFeatureDisplay.from_estimator(clf).tasks == [clf.classes_[1]]
+
+
 def test_names_are_shown_as_they_stand():
     """Dollars in a name were read as formulas (an error for some of them), and names with an underscore in front were not in legends."""
     names = ["price ($) over cost ($)", "_c1", r"a $\foo$"]
@@ -212,7 +227,10 @@ def test_pictures_of_fronts():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_pictures_of_the_plane(classes):
     X, y = table(classes, columns=2)
-    check_texts(DecisionDisplay.from_estimator(SVC().fit(X, y), X, y))
+    shown = DecisionDisplay.from_estimator(SVC().fit(X, y), X, y)
+    assert [text.get_text().split()[0] for text in shown.ax_.get_legend().get_texts()] == [str(k) for k in range(classes)]
+    check_texts(shown)
+    assert DecisionDisplay.from_estimator(SVC().fit(X, y), X).ax_.get_legend() is None
     check_texts(DecisionDisplay.from_estimator(SVC().fit(X.to_numpy(), y), X.to_numpy(), y))
 
 

@@ -240,7 +240,8 @@ class HardRowsDisplay:
     def plot(self, ax: "Axes | None" = None, *, cmap: str = "magma_r") -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = sized_axes(ax, max(6.4, 3.0 + 0.2 * len(self.rows)), max(4.8, 1.8 + 0.22 * len(self.names)))
-        self.image_ = ax.imshow(self.gains, aspect="auto", cmap=cmap)
+        # Without boosting all gains are 1 up to rounding, which is nothing to color.
+        self.image_ = ax.imshow(self.gains, aspect="auto", cmap=cmap, vmin=0.0, vmax=max(2.0, float(self.gains.max(initial=0.0))))
         ax.set_xticks(range(len(self.rows)), [str(row) for row in self.rows], rotation=90)
         ax.set_yticks(range(len(self.names)), [from_data(name) for name in self.names])
         ax.set(xlabel="training row", ylabel="label")

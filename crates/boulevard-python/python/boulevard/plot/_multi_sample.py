@@ -103,8 +103,14 @@ class ErrorBySizeDisplay:
     def plot(self, ax: "Axes | None" = None, *, target: float | None = 0.01, **kwargs: Any) -> Self:
         """Draw, with a line at ``target`` (None for no line); returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
-        self.line_ = ax.errorbar(self.size, self.error, yerr=self.deviation, marker="o", label=self.name, **kwargs)
-        # A logarithm cannot show an error of zero: those points lie below the picture.
+        # A logarithm cannot show an error of zero: such points stand at half of one wrong set, which no other error can be below.
+        none = (self.error == 0) & (self.error > 0).any()
+        shown = np.where(none, 0.5 / np.maximum(self.n_sets, 1), self.error)
+        spread = np.where(none, 0.0, self.deviation)
+        bars = np.array([np.minimum(spread, 0.9 * shown), spread])
+        self.line_ = ax.errorbar(self.size, shown, yerr=bars, marker="o", label=self.name, **kwargs)
+        if none.any():
+            ax.plot(self.size[none], shown[none], "o", color="k", markersize=10, fillstyle="none", label="no set wrong")
         if (self.error > 0).any():
             ax.set_yscale("log")
         if target is not None:

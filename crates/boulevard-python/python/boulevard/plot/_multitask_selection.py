@@ -21,6 +21,9 @@ def _task_names(estimator: "MultiTaskSelectionClassifier | MultiTaskSelectionReg
     outputs = estimator._outputs
     names = outputs.get("classes") or outputs.get("labels") or (outputs.get("tasks") or {}).get("names") or []
     count = len(estimator.intercept_)
+    if count == 1 and len(names) == 2:
+        # Two classes are one task, about the second.
+        return [str(names[1])]
     return [str(name) for name in names] if len(names) == count else [f"task {k}" for k in range(count)]
 
 
