@@ -4,8 +4,8 @@
 
 DATA is the folder with the sets. Errors in % (mean over stratified folds of one seed, or of several), rules shown, seconds of one fit, one
 thread; every seed's own error follows in square brackets where there are several. Rule learners see
-raw columns. RuleFit and FIGS (imodels) may have ten rules, and with more than two classes, of which they know nothing, ten for every class
-against the rest; ours ten at most in all (`max_rules=10`), the default (`"auto"`) and no limit (`None`).
+raw columns. RuleFit and FIGS (imodels) may have ten rules; with more than two classes, of which they know nothing, ten in all for machines
+of every class against the rest, one each at least. Ours: ten at most (`max_rules=10`), the default (`"auto"`) and no limit (`None`).
 Rivals that are not installed are left out. Tables of more than 3000 rows are cut to 3000 drawn at random.
 """
 
@@ -66,14 +66,15 @@ def ours(limit):
 
 
 def against_rest(learn):
-    """Learners of two classes: with more, one of ten rules for every class, and the largest probability wins."""
+    """Learners of two classes: with more, one for every class, which share ten rules, and the largest probability wins."""
 
     def run(X, y):
         classes = np.unique(y)
         if len(classes) == 2:
-            clf, rules = learn(X, y)
+            clf, rules = learn(X, y, 10)
             return clf.predict, rules
-        each = [learn(X, (y == own).astype(int)) for own in classes]
+        most = max(1, 10 // len(classes))
+        each = [learn(X, (y == own).astype(int), most) for own in classes]
 
         def predict(X):
             sure = np.column_stack([clf.predict_proba(X)[:, 1] for clf, _ in each])
@@ -84,18 +85,18 @@ def against_rest(learn):
     return run
 
 
-def rule_fit(X, y):
+def rule_fit(X, y, most):
     from imodels import RuleFitClassifier
 
-    clf = RuleFitClassifier(max_rules=10, random_state=0).fit(X, y)
-    rules = int(np.sum(np.abs(clf.coef) > 0)) if hasattr(clf, "coef") else 10
+    clf = RuleFitClassifier(max_rules=most, random_state=0).fit(X, y)
+    rules = int(np.sum(np.abs(clf.coef) > 0)) if hasattr(clf, "coef") else most
     return clf, rules
 
 
-def figs(X, y):
+def figs(X, y, most):
     from imodels import FIGSClassifier
 
-    return FIGSClassifier(max_rules=10, random_state=0).fit(X, y), 10
+    return FIGSClassifier(max_rules=most, random_state=0).fit(X, y), most
 
 
 def plain(make):

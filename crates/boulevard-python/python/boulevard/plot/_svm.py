@@ -138,8 +138,8 @@ class DecisionDisplay:
                 self.X[:, 0], self.X[:, 1], c=codes, cmap=None if codes is None else cmap, s=15, edgecolors="k", linewidths=0.3
             )
             if found is not None and 1 < len(found) <= _MOST_LABELS:
-                colors = [points.cmap(points.norm(code)) for code in range(len(found))]
-                style = {"marker": "o", "linestyle": "none", "markeredgecolor": "k", "markersize": 5}
+                colors = points.to_rgba(np.arange(len(found), dtype=float))
+                style: dict[str, Any] = {"marker": "o", "linestyle": "none", "markeredgecolor": "k", "markersize": 5}
                 keys = [ax.plot([], [], color=color, **style)[0] for color in colors]
                 ax.legend(keys, [in_legend(from_data(label)) for label in found], title="label", fontsize="small")
             if self.support is not None and len(self.support) and self.support.max() < len(self.X):
