@@ -216,6 +216,7 @@ def test_numbers_of_rules_are_counts():
     assert "... and 2 more rules" in clf.export_text(max_rules=np.int64(0))
     with pytest.raises(ValueError, match="max_rules.*Got True"):
         FeatureInductionClassifier(max_rules=True).fit(X, y)
+    assert FeatureInductionClassifier(max_rules=0, max_induced=4).fit(X, y).chosen_because_.startswith("no rule, as asked: the linear machine")
 
 
 def test_text_of_three_classes_says_what_rules_and_columns_add_to_each():

@@ -125,8 +125,9 @@ def test_several_widths_are_compared(banana):
     assert [own["gamma"] for own in given.family_] == [0.5, 2.0]
     with pytest.raises(ValueError, match="widths"):
         ParetoSVC(gamma=[0.5, 2.0], holdout=0).fit(X, y)
-    with pytest.raises(ValueError, match="gamma"):
-        ParetoSVC(gamma=["wide"]).fit(X, y)
+    for wrong in (["wide"], [], [0.5, -1.0], [np.nan]):
+        with pytest.raises(ValueError, match="gamma"):
+            ParetoSVC(gamma=wrong).fit(X, y)
 
 
 def test_the_picked_point_is_what_predicts(banana):

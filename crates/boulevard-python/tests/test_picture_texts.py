@@ -137,6 +137,46 @@ def table(classes, rows=150, columns=4):
     return pandas.DataFrame(values, columns=long_names(columns)), np.array(long_names(classes))[codes]
 
 
+def test_what_is_nothing_is_shown_as_nothing():
+    """Errors of zero were below the picture; gains of 1 up to rounding had all colors; two classes were a task without a name."""
+    shown = ErrorBySizeDisplay(size=[1, 2, 3], error=[0.1, 0.01, 0.0], deviation=[0.05, 0.02, 0.0], n_sets=[100, 50, 30], name="direct").plot()
+    assert shown.ax_.get_ylim()[0] < 0.5 / 30 and list(shown.error) == [0.1, 0.01, 0.0]
+    assert "no set wrong" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    check_texts(shown)
+    check_texts(ErrorBySizeDisplay(size=[1, 2], error=[0.0, 0.0], deviation=[0.0, 0.0], n_sets=[9, 9]).plot())
+    even = HardRowsDisplay(rows=np.arange(3), names=["a", "b"], gains=1 + 1e-16 * np.arange(6).reshape(2, 3)).plot()
+    assert even.image_.get_clim() == (0.0, 2.0)
+    check_texts(even)
+    X, y = table(2)
+    clf = MultiTaskSelectionClassifier(c=3, rho=0.1).fit(X, y)
+    assert TaskFeatureDisplay.from_estimator(clf).tasks == [clf.classes_[1]]
+
+
+def test_names_are_shown_as_they_stand():
+    """Dollars in a name were read as formulas (an error for some of them), and names with an underscore in front were not in legends."""
+    names = ["price ($) over cost ($)", "_c1", r"a $\foo$"]
+    rng = np.random.default_rng(0)
+    shown = SelectionPathDisplay(ln_rho=np.log([1, 0.1, 0.01]), values=rng.uniform(size=(3, 3)), names=names).plot()
+    assert sorted(text.get_text().strip().replace(r"\$", "$") for text in shown.ax_.get_legend().get_texts()) == sorted(names)
+    assert not any(text._preprocess_math(text.get_text())[1] for text in shown.ax_.get_legend().get_texts())
+    check_texts(shown)
+    weights = rng.normal(size=(3, 3))
+    check_texts(TaskFeatureDisplay(weights=weights, tasks=names, features=names).plot())
+    check_texts(SelectionWeightDisplay(weights=weights[0], names=names, task=names[0]).plot())
+    check_texts(TransferDisplay(tasks=names, alone=weights[0] ** 2, together=weights[1] ** 2).plot())
+    check_texts(LabelScoresDisplay(names=names, counts=np.arange(3), scores={"_mine": weights[0] ** 2}).plot())
+    rounds = BoostingDisplay(series={name: rng.uniform(size=5) for name in names}, what="errors").plot()
+    assert len(rounds.ax_.get_legend().get_texts()) == 4
+    check_texts(rounds)
+    check_texts(HardRowsDisplay(rows=np.arange(3), names=names, gains=weights**2).plot())
+    check_texts(SequentialDisplay(posteriors=np.full((4, 3), 1 / 3), classes=np.array(names), confidence=0.9).plot())
+    rules = [{"text": f"{name} > 1 AND {name} <= 2", "class": names[1], "adds": 1.0, "adds_by_class": [1.0, -1.0, 0.5]} for name in names]
+    display = RulesDisplay(rules=rules, classes=names).plot()
+    assert len(display.ax_.get_legend().get_texts()) == 3
+    check_texts(display)
+    check_texts(RulesDisplay(rules=[{k: rule[k] for k in ("text", "class", "adds")} for rule in rules], classes=names[:2]).plot())
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_pictures_of_rules(classes):
     X, y = table(classes)
@@ -187,7 +227,10 @@ def test_pictures_of_fronts():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_pictures_of_the_plane(classes):
     X, y = table(classes, columns=2)
-    check_texts(DecisionDisplay.from_estimator(SVC().fit(X, y), X, y))
+    shown = DecisionDisplay.from_estimator(SVC().fit(X, y), X, y)
+    assert [text.get_text().split()[0] for text in shown.ax_.get_legend().get_texts()] == [str(k) for k in range(classes)]
+    check_texts(shown)
+    assert DecisionDisplay.from_estimator(SVC().fit(X, y), X).ax_.get_legend() is None
     check_texts(DecisionDisplay.from_estimator(SVC().fit(X.to_numpy(), y), X.to_numpy(), y))
 
 

@@ -210,6 +210,9 @@ def test_the_scale_of_the_target_and_an_offset_do_not_matter():
     plain, moved = (MultiTaskSelectionRegressor(**given).fit(a, b) for a, b in ((X, y), (100 * X + 5, 1000 * y + 1000)))
     np.testing.assert_array_equal(plain.get_support(), moved.get_support())
     np.testing.assert_allclose(moved.predict(100 * X + 5), 1000 * plain.predict(X) + 1000, atol=0.01)
+    # Prices in a small currency were refused.
+    dear = MultiTaskSelectionRegressor().fit(X[:100], 1e12 * y[:100] - 1e13)
+    assert dear.score(X[100:], 1e12 * y[100:] - 1e13) > 0.9 and "% of the targets' variance" in dear.chosen_because_
 
 
 def test_weights_are_repetition():

@@ -129,6 +129,8 @@ def test_tune_regression_and_faults(numbers, two):
         tune(*two, estimator=object())
     with pytest.raises(ValueError, match="accuracy|score"):
         tune(*two, scoring="unheard of")
+    with pytest.raises(ValueError, match="of all rows `rare` 1 row"):
+        tune(two[0], np.where(np.arange(len(two[0])) == 3, "rare", "usual"))
 
 
 def test_pictures_keep_their_data(two):

@@ -14,6 +14,7 @@ use crate::kernel::{Kernel, KernelRows};
 use crate::observe::{Context, StopReason};
 use crate::solver::{DualSolution, KernelSource, Solver, TableKernel, along_ray};
 use crate::svm::{Multiclass, Penalty, SolverSettings, Svc, argmax, class_factors, pairs, tie_break};
+use crate::words::counted;
 
 /// One-vs-one with more classes than this gets a solver per pair.
 const MOST_ON_ALL_ROWS: usize = 4;
@@ -96,7 +97,12 @@ impl<'a> Fold<'a> {
         }
         let present: Vec<bool> = totals.iter().map(|&total| total > 0.0).collect();
         if present.iter().filter(|&&present| present).count() < 2 {
-            return Err(Error::data("classification needs at least two classes, but the training part of a fold has fewer"));
+            let missing = (0..present.len()).filter(|&class| !present[class]);
+            let few = missing.map(|class| format!("`{}` {}", classes.names()[class], counted(classes.counts()[class], "row")));
+            return Err(Error::data(format!(
+                "classification needs at least two classes, but the training part of a fold has fewer: of all rows {}",
+                few.collect::<Vec<_>>().join(", ")
+            )));
         }
         Ok(Self { split, weights, factors: class_factors(&learner.class_weight, classes, &totals, "Svc")?, present })
     }

@@ -234,6 +234,8 @@ class ParetoSVC(KernelClassifier):
         values = np.asarray(self.gamma)
         if values.ndim != 1 or values.dtype.kind not in "iuf":
             raise ValueError(f"gamma must be 'auto', 'scale', a number or a list of numbers, got {self.gamma!r}")
+        if not len(values) or not (np.isfinite(values) & (values > 0)).all():
+            raise ValueError(f"a list of values for gamma must hold one at least, all of them finite and above 0, got {self.gamma!r}")
         return [float(value) for value in values]
 
     def _learner(self, class_weight: Any) -> Parts:

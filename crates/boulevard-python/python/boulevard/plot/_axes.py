@@ -43,6 +43,21 @@ def short(name: Any, most: int = 28) -> str:
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
+def from_data(name: Any, most: int = 28) -> str:
+    """A short name of a column, class or task as it stands: dollars in it begin no formula."""
+    return verbatim(short(name, most))
+
+
+def verbatim(text: str) -> str:
+    """A text in which matplotlib finds no formula."""
+    return text.replace("$", r"\$")
+
+
+def in_legend(text: str) -> str:
+    """A text that a legend lists: matplotlib leaves out what begins with an underscore."""
+    return f" {text}" if text.startswith("_") else text
+
+
 def named_places(sizes: Any, most: int) -> list[int]:
     """Places along an axis that get a name: all where there are few, else the largest that leave room for each other."""
     count = len(sizes)

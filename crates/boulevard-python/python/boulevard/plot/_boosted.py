@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._docs import document
 from .._typing import TableLike
-from ._axes import short, sized_axes
+from ._axes import from_data, in_legend, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ class LabelScoresDisplay:
 
     def plot(self, ax: "Axes | None" = None, *, colors: Sequence[str] | None = None) -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
-        names = [short(name) for name in self.names]
+        names = [from_data(name) for name in self.names]
         longest = max((len(name) for name in names), default=1)
         # Names side by side as long as they fit, else upright.
         level = len(names) * (longest + 2) <= 60
@@ -100,7 +100,13 @@ class LabelScoresDisplay:
         places, width = np.arange(len(self.names)), 0.8 / max(len(self.scores), 1)
         for i, (name, values) in enumerate(self.scores.items()):
             color = None if colors is None else colors[i]
-            ax.bar(places + (i - (len(self.scores) - 1) / 2) * width, values, width, label=f"{name} ({values.mean():.3f})", color=color)
+            ax.bar(
+                places + (i - (len(self.scores) - 1) / 2) * width,
+                values,
+                width,
+                label=in_legend(f"{name} ({values.mean():.3f})"),
+                color=color,
+            )
         mark = "{}\n{}" if level else "{} ({})"
         ticks = [mark.format(name, int(count)) for name, count in zip(names, self.counts, strict=True)]
         ax.set_xticks(places, ticks, rotation=0 if level else 90)
@@ -168,7 +174,7 @@ class BoostingDisplay:
         ax = sized_axes(ax, 6.4 if lines <= 10 else 9.6, 4.8)
         first = 1 if self.what == "errors" else 0
         for name, values in self.series.items():
-            ax.plot(np.arange(first, first + len(values)), values, marker=".", label=short(name))
+            ax.plot(np.arange(first, first + len(values)), values, marker=".", label=in_legend(from_data(name)))
         ax.set(xlabel="round", ylabel="weight of the missed rows" if self.what == "errors" else "weight of the heaviest rows")
         ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
         handles, names = ax.get_legend_handles_labels()
@@ -234,9 +240,10 @@ class HardRowsDisplay:
     def plot(self, ax: "Axes | None" = None, *, cmap: str = "magma_r") -> Self:
         """Draw; returns the display with ``ax_`` and ``figure_``."""
         ax = sized_axes(ax, max(6.4, 3.0 + 0.2 * len(self.rows)), max(4.8, 1.8 + 0.22 * len(self.names)))
-        self.image_ = ax.imshow(self.gains, aspect="auto", cmap=cmap)
+        # Without boosting all gains are 1 up to rounding, which is nothing to color.
+        self.image_ = ax.imshow(self.gains, aspect="auto", cmap=cmap, vmin=0.0, vmax=max(2.0, float(self.gains.max(initial=0.0))))
         ax.set_xticks(range(len(self.rows)), [str(row) for row in self.rows], rotation=90)
-        ax.set_yticks(range(len(self.names)), [short(name) for name in self.names])
+        ax.set_yticks(range(len(self.names)), [from_data(name) for name in self.names])
         ax.set(xlabel="training row", ylabel="label")
         ax.figure.colorbar(self.image_, ax=ax, label="weight gained (times)")
         self.ax_, self.figure_ = ax, ax.figure

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._docs import document
 from .._limits import read_count
 from .._typing import TableLike
-from ._axes import axes, short, sized_axes
+from ._axes import axes, from_data, in_legend, sized_axes, verbatim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,8 +184,10 @@ class RulesDisplay:
         # Rules of whole trees belong to one class each, which is said with them.
         shared = self.classes is not None and any("adds_by_class" in rule for rule in self.rules)
         several = not shared and len({rule["class"] for rule in self.rules}) > 1
-        lines = [_lines(f"[{short(rule['class'])}] {rule['text']}" if several else rule["text"]) for rule in self.rules]
-        names = [short(name) for name in self.classes] if shared and self.classes is not None else []
+        lines = [
+            _lines(f"[{from_data(rule['class'])}] {verbatim(rule['text'])}" if several else verbatim(rule["text"])) for rule in self.rules
+        ]
+        names = [in_legend(from_data(name)) for name in self.classes] if shared and self.classes is not None else []
         heights = [max(0.16 * len(text), 0.09 * len(names)) + 0.14 for text in lines]
         ax = sized_axes(ax, 9, max(3.0, 1.2 + sum(heights), 0.8 + 0.22 * len(names)))
         places = np.arange(len(self.rules))[::-1]
@@ -205,7 +207,7 @@ class RulesDisplay:
         ax.axvline(0, color="0.3", linewidth=0.8)
         own = {rule["class"] for rule in self.rules}
         # The sign says for or against one class: which one it is.
-        of = f" for {short(own.pop())}\nwhere" if not shared and len(own) == 1 else " where"
+        of = f" for {from_data(own.pop())}\nwhere" if not shared and len(own) == 1 else " where"
         ax.set(xlabel=f"added to the decision{of} the rule holds", ylabel="rule")
         self.ax_, self.figure_ = ax, ax.figure
         return self

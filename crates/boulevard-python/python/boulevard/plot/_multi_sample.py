@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
 from .._typing import RandomState, TableLike
-from ._axes import axes, short, sized_axes
+from ._axes import axes, from_data, in_legend, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,8 +103,14 @@ class ErrorBySizeDisplay:
     def plot(self, ax: "Axes | None" = None, *, target: float | None = 0.01, **kwargs: Any) -> Self:
         """Draw, with a line at ``target`` (None for no line); returns the display with ``ax_`` and ``figure_``."""
         ax = axes(ax)
-        self.line_ = ax.errorbar(self.size, self.error, yerr=self.deviation, marker="o", label=self.name, **kwargs)
-        # A logarithm cannot show an error of zero: those points lie below the picture.
+        # A logarithm cannot show an error of zero: such points stand at half of one wrong set, which no other error can be below.
+        none = (self.error == 0) & (self.error > 0).any()
+        shown = np.where(none, 0.5 / np.maximum(self.n_sets, 1), self.error)
+        spread = np.where(none, 0.0, self.deviation)
+        bars = np.array([np.minimum(spread, 0.9 * shown), spread])
+        self.line_ = ax.errorbar(self.size, shown, yerr=bars, marker="o", label=self.name, **kwargs)
+        if none.any():
+            ax.plot(self.size[none], shown[none], "o", color="k", markersize=10, fillstyle="none", label="no set wrong")
         if (self.error > 0).any():
             ax.set_yscale("log")
         if target is not None:
@@ -158,7 +164,7 @@ class SequentialDisplay:
         ax = sized_axes(ax, 6.4, max(4.8, 1.5 + 0.16 * len(self.classes)))
         samples = np.arange(1, len(self.posteriors) + 1)
         for place, label in enumerate(self.classes):
-            ax.plot(samples, self.posteriors[:, place], marker="o", label=short(label))
+            ax.plot(samples, self.posteriors[:, place], marker="o", label=in_legend(from_data(label)))
         ax.axhline(self.confidence, color="0.5", linestyle="--", linewidth=1, label=f"decided at {self.confidence:g}")
         ax.set(xlabel="samples", ylabel="posterior", ylim=(-0.02, 1.02))
         ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]

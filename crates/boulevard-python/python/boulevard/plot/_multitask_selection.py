@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
 from .._typing import TableLike
-from ._axes import axes, named_places, short, sized_axes
+from ._axes import axes, from_data, in_legend, named_places, sized_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +21,16 @@ def _task_names(estimator: "MultiTaskSelectionClassifier | MultiTaskSelectionReg
     outputs = estimator._outputs
     names = outputs.get("classes") or outputs.get("labels") or (outputs.get("tasks") or {}).get("names") or []
     count = len(estimator.intercept_)
+    if count == 1 and len(names) == 2:
+        # Two classes are one task, about the second.
+        return [str(names[1])]
     return [str(name) for name in names] if len(names) == count else [f"task {k}" for k in range(count)]
 
 
 def _name_features(ax: "Axes", sizes: NDArray[Any], names: Sequence[str], most: int) -> None:
     """Names along the axis of features: of all, or of the largest that leave room for each other."""
     places = named_places(sizes, most)
-    ax.set_xticks(places, [short(names[place]) for place in places], rotation=90, fontsize="x-small")
+    ax.set_xticks(places, [from_data(names[place]) for place in places], rotation=90, fontsize="x-small")
 
 
 class SelectionPathDisplay:
@@ -71,7 +74,9 @@ class SelectionPathDisplay:
         largest = set(np.argsort(self._prominence())[::-1][:labelled].tolist())
         self.lines_: list[Any] = []
         for group in range(self.values.shape[1]):
-            style = {"label": short(self.names[group])} if group in largest else {"color": "0.8", "linewidth": 0.7, "zorder": 1}
+            style = (
+                {"label": in_legend(from_data(self.names[group]))} if group in largest else {"color": "0.8", "linewidth": 0.7, "zorder": 1}
+            )
             self.lines_ += ax.plot(x, self.values[order, group], **style)
         ax.set(xlabel="log10 rho", ylabel=self.what)
         ax.legend(fontsize="small", title="largest")
@@ -129,7 +134,7 @@ class SelectionWeightDisplay:
         _name_features(ax, np.abs(self.weights), self.names, most_names)
         ax.set(xlabel="feature", ylabel="weight")
         if self.task is not None:
-            ax.set_title(f"task {short(self.task)}")
+            ax.set_title(f"task {from_data(self.task)}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -228,7 +233,7 @@ class TaskFeatureDisplay:
         ax = sized_axes(ax, 8.0, max(4.8, 2.0 + 0.22 * len(self.tasks)))
         limit = np.abs(self.weights).max() or 1.0
         self.image_ = ax.imshow(self.weights, aspect="auto", cmap=cmap, vmin=-limit, vmax=limit)
-        ax.set_yticks(range(len(self.tasks)), [short(task) for task in self.tasks])
+        ax.set_yticks(range(len(self.tasks)), [from_data(task) for task in self.tasks])
         _name_features(ax, np.abs(self.weights).max(axis=0), self.features, most_names)
         ax.set(xlabel="feature", ylabel="task")
         ax.figure.colorbar(self.image_, ax=ax, label="weight")
@@ -263,7 +268,7 @@ class TransferDisplay:
         place = np.arange(len(self.tasks))
         ax.bar(place - 0.2, self.alone, 0.4, label="alone")
         ax.bar(place + 0.2, self.together, 0.4, label="together")
-        names = [short(task) for task in self.tasks]
+        names = [from_data(task) for task in self.tasks]
         level = sum(len(name) + 2 for name in names) <= 60
         ax.set_xticks(place, names, rotation=0 if level else 90)
         ax.set(xlabel="task", ylabel="cross-validated error")

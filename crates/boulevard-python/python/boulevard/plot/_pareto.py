@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._axes import short, two_axes
+from ._axes import in_legend, short, two_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,16 +139,17 @@ class FrontDisplay:
         marked = next(iter(self.fronts)) if marked is None else marked
         for number, (name, front) in enumerate(self.fronts.items()):
             color = f"C{number}"
-            label = f"{short(name)}: {100 * self.shares[name]:.1f} % of the hypervolume" if name in self.shares else short(name)
+            shown = in_legend(short(name))
+            label = f"{shown}: {100 * self.shares[name]:.1f} % of the hypervolume" if name in self.shares else shown
             left.plot(front["sum_alpha"], -front["quadratic"], ".-", color=color, markersize=3, linewidth=0.8, label=label)
             order = self.orders[name]
             position = np.linspace(0, 1, len(order)) if len(self.fronts) > 1 else np.arange(len(order))
-            right.plot(position, front["train_error"][order], "-", color=color, label=f"{short(name)}: training")
+            right.plot(position, front["train_error"][order], "-", color=color, label=f"{shown}: training")
             if not np.isnan(front["holdout_error"]).any():
-                right.plot(position, front["holdout_error"][order], "--", color=color, label=f"{short(name)}: hold-out")
+                right.plot(position, front["holdout_error"][order], "--", color=color, label=f"{shown}: hold-out")
                 estimate = self.estimates.get(name, front["holdout_error"])
                 if not np.array_equal(estimate, front["holdout_error"]):
-                    right.plot(position, estimate[order], ":", color=color, label=f"{short(name)}: hold-out, averaged")
+                    right.plot(position, estimate[order], ":", color=color, label=f"{shown}: hold-out, averaged")
             if name != marked:
                 continue
             place = np.argsort(order)

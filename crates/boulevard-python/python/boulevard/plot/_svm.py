@@ -8,12 +8,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._docs import document
 from .._typing import TableLike
-from ._axes import axes, short
+from ._axes import axes, from_data, in_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..model_selection import TuneResult
+
+
+#: Different labels up to which a legend names their colors: more are numbers, or too many.
+_MOST_LABELS = 10
 
 
 @document
@@ -129,13 +133,20 @@ class DecisionDisplay:
             styles = ["-" if level == 0 else "--" for level in shown]
             ax.contour(self.xx, self.yy, self.decision, levels=shown, linestyles=styles, colors="k", linewidths=1)
         if self.X is not None:
-            codes = None if self.y is None else np.unique(self.y, return_inverse=True)[1]
-            ax.scatter(self.X[:, 0], self.X[:, 1], c=codes, cmap=cmap, s=15, edgecolors="k", linewidths=0.3)
+            found, codes = (None, None) if self.y is None else np.unique(self.y, return_inverse=True)
+            points = ax.scatter(
+                self.X[:, 0], self.X[:, 1], c=codes, cmap=None if codes is None else cmap, s=15, edgecolors="k", linewidths=0.3
+            )
+            if found is not None and 1 < len(found) <= _MOST_LABELS:
+                colors = points.to_rgba(np.arange(len(found), dtype=float))
+                style: dict[str, Any] = {"marker": "o", "linestyle": "none", "markeredgecolor": "k", "markersize": 5}
+                keys = [ax.plot([], [], color=color, **style)[0] for color in colors]
+                ax.legend(keys, [in_legend(from_data(label)) for label in found], title="label", fontsize="small")
             if self.support is not None and len(self.support) and self.support.max() < len(self.X):
                 marked = self.X[self.support]
                 ax.scatter(marked[:, 0], marked[:, 1], s=45, facecolors="none", edgecolors="k", linewidths=0.6)
         names = self.names or ["feature 0", "feature 1"]
-        ax.set(xlabel=short(names[0], 60), ylabel=short(names[1], 45))
+        ax.set(xlabel=from_data(names[0], 60), ylabel=from_data(names[1], 45))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -38,6 +38,7 @@ pub(super) fn facts(model: &BoostedModel) -> Vec<Fact> {
         let ending = match label.ending {
             Ending::MaxRounds => "as many as allowed",
             Ending::Perfect => "the last missed no row",
+            Ending::EarlyStop if model.stage_scores.is_empty() => "too few rows to hold some out and judge more",
             Ending::EarlyStop => "held-out rows want no more",
             Ending::Committee => "the best trials, averaged",
             Ending::SigmaMin => "the kernel became too narrow",
@@ -82,6 +83,9 @@ fn rounds(model: &BoostedModel) -> String {
         return format!("{total} machines side by side, averaged, no boosting; more rounds did not serve held-out rows better");
     }
     match (model.rounds(), early) {
+        (1, true) if model.stage_scores.is_empty() => {
+            "1: one weighted machine per label, no boosting; too few rows to hold some out and judge more".to_owned()
+        }
         (1, true) => "1: one weighted machine per label, no boosting; more rounds did not serve held-out rows better".to_owned(),
         (most, _) => format!("{most} at most, {total} in all"),
     }

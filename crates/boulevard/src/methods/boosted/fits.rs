@@ -90,7 +90,15 @@ pub(super) fn fit_all(
     let inner = Context { memory, ..inner };
     // Somebody holds the first kernel matrix all the time: it is made once.
     let first = distances.level(schedule.first, true);
-    let step = if settings.early_stopping && !splits.is_empty() && whole { PATIENCE } else { settings.max_rounds };
+    // Rounds that nothing can be said about are not fitted: too few rows of every label's rarer side to hold some out.
+    let judged =
+        active.iter().any(|&label| tasks.iter().filter(|task| task.label == label && task.split.is_some()).count() == splits.len());
+    let unjudged = settings.early_stopping && held_out && whole && (splits.is_empty() || !judged);
+    let step = match settings.early_stopping && whole {
+        true if unjudged => 1,
+        true if !splits.is_empty() => PATIENCE,
+        _ => settings.max_rounds,
+    };
     let mut until = 0;
     loop {
         until += step;
@@ -104,7 +112,7 @@ pub(super) fn fit_all(
         });
         results.into_iter().collect::<Result<Vec<()>>>()?;
         let open = tasks.iter_mut().any(|task| task.boosting.get_mut().unwrap_or_else(PoisonError::into_inner).is_open());
-        if !open || until >= settings.max_rounds || patience_is_over(settings, problems, &splits, &mut tasks, until) {
+        if !open || unjudged || until >= settings.max_rounds || patience_is_over(settings, problems, &splits, &mut tasks, until) {
             break;
         }
     }

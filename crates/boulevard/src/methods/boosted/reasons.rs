@@ -72,6 +72,9 @@ fn of_rounds(model: &BoostedModel, settings: &BoostedSvc) -> Option<String> {
     // The fewest rounds that were looked at come first.
     let Some((&first, more)) = model.stage_scores.split_first().filter(|(_, more)| !more.is_empty()) else {
         let early = model.labels.iter().any(|label| label.ending == Ending::EarlyStop);
+        if early && model.stage_scores.is_empty() {
+            return Some(format!("{kept}, no boosting: too few rows of a class to hold some out and judge more {off}"));
+        }
         return early.then(|| format!("{kept}: on a part of the rows more did not have a better {by} on held-out rows {off}"));
     };
     let (place, best) = more.iter().enumerate().fold((0, first), |top, (k, &score)| if score > top.1 { (k + 1, score) } else { top });

@@ -466,6 +466,12 @@ fn labels_that_never_change_and_labels_with_one_carrier() {
             assert!(p.chunks(5).all(|p| p[1] < 1e-6 && p[2] > 1.0 - 1e-6 && p.iter().all(|p| p.is_finite())));
         }
     }
+    // Two classes, one of them with a single row: nothing says that more rounds help.
+    let lone = Categories::new((0..60).map(|row| u32::from(row == 7)).collect(), vec!["many".into(), "one".into()]).unwrap();
+    let model = BoostedSvc::default().fit(&Dataset::classes(x.clone(), lone)).unwrap();
+    assert_eq!((model.rounds(), model.labels[0].threshold, model.stage_scores.len()), (1, 0.0, 0));
+    assert!(said(&model).contains("1 round, no boosting: too few rows of a class to hold some out"), "{}", said(&model));
+    assert!(!format!("{:?}", model.facts()).contains("held-out rows want no more"));
     // Nothing at all to learn is an answer too.
     let model = short().fit(&with_labels(&x, &[&|_| false])).unwrap();
     assert_eq!((model.rounds(), model.labels[0].ending), (0, Ending::Never));

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::limits::Amount;
 use super::model::{FeatureInductionModel, Final};
 use crate::svm::{Fact, class_weights, classes, probabilities};
-use crate::words::g;
+use crate::words::{counted, g};
 
 /// Rules that are shown.
 const SHOWN: usize = 20;
@@ -42,15 +43,19 @@ fn chosen(model: &FeatureInductionModel) -> Option<String> {
     }
     let choices: Vec<String> = (0..model.inductions.len())
         .filter_map(|output| {
-            let choice = model.inductions[output].choice.as_ref()?;
-            let depth = choice.depth.map_or("unlimited".to_owned(), |depth| depth.to_string());
+            let induction = &model.inductions[output];
             let class = model.class_of(output);
-            Some(format!(
-                "class {class}: depth {depth} and {} rounds, held-out error {:.2} % (linear machine {:.2} %)",
-                choice.rounds,
-                100.0 * choice.error,
-                100.0 * choice.linear_error
-            ))
+            let linear = |why: &str| Some(format!("class {class}: linear, because {why}"));
+            let Some(choice) = &induction.choice else {
+                return if model.parameters.resolved().n_induced == Amount::Auto { linear(induction.declined.as_ref()?) } else { None };
+            };
+            let (lowest, alone) = (100.0 * choice.error, 100.0 * choice.linear_error);
+            if choice.rounds == 0 {
+                return linear(&format!("no number of rounds lowered the held-out error, {alone:.2} %, by more than its uncertainty"));
+            }
+            let depth = choice.depth.map_or("unlimited".to_owned(), |depth| depth.to_string());
+            let rounds = counted(choice.rounds, "round");
+            Some(format!("class {class}: depth {depth} and {rounds}, held-out error {lowest:.2} % (linear machine {alone:.2} %)"))
         })
         .collect();
     (!choices.is_empty()).then(|| format!("{} (`n_induced` and `max_depth` override it)", choices.join("; ")))

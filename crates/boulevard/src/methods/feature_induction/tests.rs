@@ -314,6 +314,10 @@ fn unusual_tables_have_defined_answers() {
     let tiny = Dataset::classes(Matrix::from_rows(&[[0.0], [1.0], [2.0]]).unwrap(), classes(&[0, 1, 1], 2));
     let model = FeatureInduction::default().fit(&tiny).unwrap();
     assert!(model.inductions[0].declined.as_ref().unwrap().contains("too few"), "{:?}", model.inductions[0].declined);
+    let trees = FeatureInduction { max_rules: RuleLimit::Unlimited, ..FeatureInduction::default() }.fit(&tiny).unwrap();
+    let chosen = |model: &FeatureInductionModel| model.facts().into_iter().find(|(name, _)| *name == "chosen").map(|(_, text)| text);
+    assert!(chosen(&trees).unwrap().starts_with("class c1: linear, because 3 rows are too few"), "{:?}", chosen(&trees));
+    assert_eq!(chosen(&induce(3).fit(&tiny).unwrap()), None);
     assert_eq!(model.predict(&tiny.x).unwrap().len(), 3);
     assert!(induce(1000).fit(&tiny).is_ok());
     // One class; NaN; too much asked for.

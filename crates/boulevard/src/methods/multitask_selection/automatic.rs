@@ -399,8 +399,8 @@ impl MultiTaskSelection {
 
     /// Why this trial, in words.
     fn reason(&self, trial: &SelectionTrial, trials: &[SelectionTrial], folds: usize, prior: &str, tasks: &TaskSet<'_>) -> String {
-        let percent = |error: f64| if tasks.outputs.classify() { format!("{:.2} %", 100.0 * error) } else { format!("{error:.4}") };
-        let set = trial.features.map_or("all features".to_owned(), |count| format!("the {count} largest features, fitted again"));
+        let all = if self.select == Select::Features { "all features" } else { "all kernels" };
+        let set = trial.features.map_or(all.to_owned(), |count| format!("the {count} largest features, fitted again"));
         let sets = trials.iter().any(|trial| trial.features.is_some());
         let (measure, rule) = match (tasks.outputs.classify(), self.is_short(tasks)) {
             (true, true) if !sets => (
@@ -408,7 +408,7 @@ impl MultiTaskSelection {
                 "within three standard errors of the lowest of {} trials, of which it is nearest to c = 1.4",
             ),
             (true, false) if !sets => (format!("log loss {:.4}", trial.loss), "the lowest of {} trials"),
-            (false, _) if !sets => ("squared error".to_owned(), "the lowest of {} trials"),
+            (false, _) if !sets => (String::new(), "the lowest of {} trials"),
             (true, true) => (
                 format!("log loss {:.4}", trial.loss),
                 "within three standard errors of the lowest of {} trials, of which it keeps the most features and is nearest to c = 1.4",
@@ -417,15 +417,17 @@ impl MultiTaskSelection {
                 format!("log loss {:.4}", trial.loss),
                 "within one standard error of the lowest of {} trials, of which it keeps the most features",
             ),
-            (false, _) => (
-                "squared error".to_owned(),
-                "within half a standard error of the lowest of {} trials, of which it keeps the fewest features",
-            ),
+            (false, _) => (String::new(), "within half a standard error of the lowest of {} trials, of which it keeps the fewest features"),
         };
         let reason = format!(
-            "{prior}; c = {} and {set}: held-out {measure}, error {} over {} folds, {}",
+            "{prior}; c = {} and {set}: held-out {} over {} folds, {}",
             trial.c,
-            percent(trial.error),
+            match (measure.is_empty(), self.standardizes()) {
+                (false, _) => format!("{measure}, error {:.2} %", 100.0 * trial.error),
+                // Standardized targets have a variance of 1.
+                (true, true) => format!("squared error {:.2} % of the targets' variance", 100.0 * trial.error),
+                (true, false) => format!("squared error {:.4}", trial.error),
+            },
             folds,
             rule.replace("{}", &trials.len().to_string()),
         );

@@ -157,6 +157,9 @@ impl MultiTaskSelection {
         let start = Instant::now();
         self.validate()?;
         tasks.check_in(context)?;
+        if !self.standardizes() {
+            tasks.check_range()?;
+        }
         if let Keep::Exactly(count) = self.keep
             && count > tasks.features()
         {
@@ -270,6 +273,9 @@ impl MultiTaskSelection {
             check_ln_rho(ln_rho)?;
         }
         tasks.check_in(context)?;
+        if !self.standardizes() {
+            tasks.check_range()?;
+        }
         let reduced = tasks.counting().map(|rows| tasks.select_in(&rows, context)).transpose()?;
         let tasks = reduced.as_ref().unwrap_or(tasks);
         let scaling = if self.standardizes() { Some(Scaling::fit(tasks, self.select, context)?) } else { None };

@@ -73,7 +73,11 @@ impl Scaling {
             let spread = square.sqrt();
             (mean, if spread > 1e-12 * mean.abs().max(f64::MIN_POSITIVE) { spread } else { 1.0 })
         };
-        Ok(Self { center, spread, targets: tasks.targets.iter().map(of).collect() })
+        let targets: Vec<(f64, f64)> = tasks.targets.iter().map(of).collect();
+        if let Some(task) = targets.iter().position(|(mean, spread)| !(mean.is_finite() && spread.is_finite())) {
+            return Err(Error::data(format!("task `{}`: targets span too wide a range to be standardized", tasks.outputs.name(task))));
+        }
+        Ok(Self { center, spread, targets })
     }
 
     /// The tasks at unit scale.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::model::ParetoModel;
+use super::point::FrontPoint;
 use super::{Bias, Mode, Pick};
 use crate::svm::{Fact, classes, probabilities_of};
 use crate::words::{g, general, percent, share};
@@ -59,7 +60,7 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
         let constant = percent(model.constant_error());
         facts.push(("no better than", format!("a constant answer, whose error is {constant}: nothing was learnt")));
     }
-    facts.push(("picked", format!("point {} ({rule}): C = {}{error}", model.picked, g(point.equivalent_c))));
+    facts.push(("picked", format!("point {} ({rule}): {}{error}", model.picked, equal_c(point, g(point.equivalent_c)))));
     facts.extend(chosen(model).map(|text| ("chosen", text)));
     let support = model.classifier.machine.len();
     let rows = model.classifier.report.rows;
@@ -68,6 +69,11 @@ pub(super) fn facts(model: &ParetoModel) -> Vec<Fact> {
     facts.push(probabilities_of(model.classifier.calibration.as_ref()));
     facts.push(("tolerance", format!("{} (relative KKT gap)", g(settings.tolerance))));
     facts
+}
+
+/// The C of the machine that a point is a multiple of; a point whose multiplier is not above zero has none.
+fn equal_c(point: &FrontPoint, c: String) -> String {
+    if point.equivalent_c.is_finite() { format!("C = {c}") } else { "no equivalent C".to_owned() }
 }
 
 /// What was left open and how it was settled, each with the setting that overrides it; none where nothing was left open.
@@ -85,17 +91,17 @@ pub(super) fn chosen(model: &ParetoModel) -> Option<String> {
             own.holdouts
         ));
     }
-    let c = general(point.equivalent_c, 4);
+    let c = equal_c(point, general(point.equivalent_c, 4));
     match settings.pick {
         Pick::Index(_) => {}
         Pick::Holdout if model.holdout_rows > 0 => parts.push(format!(
-            "C = {c}, the point of {} with the lowest estimated error ({}) on {} held-out rows (`pick` overrides it)",
+            "{c}, the point of {} with the lowest estimated error ({}) on {} held-out rows (`pick` overrides it)",
             model.front.len(),
             percent(model.estimates[model.picked]),
             model.estimate_rows
         )),
         Pick::OneSe if model.holdout_rows > 0 => parts.push(format!(
-            "C = {c}, the largest margin within one standard error of the lowest estimated error on {} held-out rows (`pick` overrides it)",
+            "{c}, the largest margin within one standard error of the lowest estimated error on {} held-out rows (`pick` overrides it)",
             model.estimate_rows
         )),
         _ => {
@@ -105,7 +111,7 @@ pub(super) fn chosen(model: &ParetoModel) -> Option<String> {
                 (None, Some(_)) => "the lowest estimated error on held-out rows: the curve has no corner",
                 (None, None) => "nearest to 1: the curve has no corner",
             };
-            parts.push(format!("C = {c}, {how} (`pick` overrides it)"));
+            parts.push(format!("{c}, {how} (`pick` overrides it)"));
         }
     }
     if settings.bias == Bias::Auto {

@@ -522,6 +522,7 @@ fn opposite_twins_and_constant_columns_do_no_harm() {
             let model = ParetoSvc { mode, n_points: 10, generations: 20, ..ParetoSvc::default() }.fit(data).unwrap();
             assert!(model.front.iter().all(|point| point.quadratic.is_finite()));
             assert_eq!(model.predict(&data.x).unwrap().len(), 8);
+            assert!(!model.facts().iter().any(|(_, text)| text.to_lowercase().contains("nan")), "{:?}", model.facts());
         }
     }
 }

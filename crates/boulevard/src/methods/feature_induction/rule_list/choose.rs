@@ -269,6 +269,9 @@ fn longest(errors: &[f64], between: &impl Fn(usize, usize) -> f64) -> usize {
 /// Why, where a number was asked for.
 fn asked_for(errors: &[f64], chosen: usize, percent: &impl Fn(f64) -> String, rules: &impl Fn(usize) -> String) -> String {
     let most = errors.len() - 1;
+    if most == 0 {
+        return format!("no rule, as asked: the linear machine's held-out error is {}", percent(errors[0]));
+    }
     if chosen == 0 {
         return format!(
             "no rule: the linear machine's held-out error is {}, that of {} {}, which is not better by more than half a standard error",

@@ -174,6 +174,20 @@ impl<'a> TaskSet<'a> {
         self.check_in(&Context::single())
     }
 
+    /// Fails at the first target that is too large to be learnt in the units it has.
+    pub(in super::super) fn check_range(&self) -> Result<()> {
+        for (task, target) in self.targets.iter().enumerate() {
+            if let Some((row, y)) = target.y.iter().enumerate().find(|(_, y)| y.abs() > LARGEST_TARGET) {
+                return Err(Error::data(format!(
+                    "task `{}`: target {y:e} at row {row} is out of range; up to {LARGEST_TARGET:e} is allowed without `standardize`, because \
+                     the margin has scale 1",
+                    self.outputs.name(task)
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// [`TaskSet::check`] in pieces between which somebody may stop.
     pub(in super::super) fn check_in(&self, context: &Context<'_>) -> Result<()> {
         if self.targets.is_empty() {
@@ -212,9 +226,9 @@ impl<'a> TaskSet<'a> {
                     let side = if target.y[0] > 0.0 { "positive" } else { "negative" };
                     return Err(Error::data(format!("task `{name}` has one class only: all {} rows are {side}", target.y.len())));
                 }
-            } else if let Some((row, y)) = target.y.iter().enumerate().find(|(_, y)| !y.is_finite() || y.abs() > LARGEST_TARGET) {
+            } else if let Some((row, y)) = target.y.iter().enumerate().find(|(_, y)| y.is_nan() || y.abs() >= LARGEST_VALUE) {
                 return Err(Error::data(format!(
-                    "task `{name}`: target {y:e} at row {row} is out of range; up to {LARGEST_TARGET:e} is allowed, because the margin has scale 1: divide y first"
+                    "task `{name}`: target {y:e} at row {row} is out of range: {LARGEST_VALUE:e} is too large"
                 )));
             }
         }

@@ -71,6 +71,12 @@ fn scale_and_offset_of_columns_and_targets_do_not_matter() {
     for (f, g) in f.iter().zip(&g) {
         assert!((1000.0 * f + 1e5 - g).abs() < 0.1, "{f} {g}");
     }
+    // Prices in a small currency are as good as others; only where nothing is standardized do they leave nothing of the margin.
+    let dear = Dataset::new(Matrix::dense(x, 100, 20).unwrap(), Target::Real(y.iter().map(|y| 1e12 * (y + 3.0)).collect()));
+    let g = given.fit(&dear).unwrap().decision_values(&dear.x).unwrap();
+    f.iter().zip(&g).for_each(|(f, g)| assert!((f + 3.0 - g / 1e12).abs() < 1e-4, "{f} {g}"));
+    let raw = MultiTaskSelection { standardize: Some(false), ..given }.fit(&dear).unwrap_err().to_string();
+    assert!(raw.contains("out of range") && raw.contains("`standardize`"), "{raw}");
 }
 
 #[test]
