@@ -200,3 +200,18 @@ fn sums_in_pieces_of_columns_have_the_same_bits() {
         assert!(whole.iter().zip(&pieces).all(|(a, b)| a.to_bits() == b.to_bits()) && whole.len() == pieces.len());
     }
 }
+
+/// Blocks of a pair of classes park rows of a subset: its columns are then fewer than its rows.
+#[test]
+fn a_subset_of_a_subset_has_the_columns_that_were_asked_for() {
+    let x = table(300, 4, 6);
+    let whole = rows::<f32>(&Kernel::rbf(0.3), &x, &Context::single()).unwrap();
+    let all = matrix(&*whole, Isa::detect());
+    let (samples, keep): (Vec<usize>, Vec<usize>) = ((0..300).step_by(2).collect(), (0..150).step_by(3).collect());
+    let subset = SubsetRows::new(&*whole, &samples);
+    let some = subset.restrict(&keep);
+    assert_eq!((some.rows(), some.columns()), (150, 50));
+    let mut sums = [0.0; 128];
+    some.weigh(&[7], &[1.0], 1, 0..some.columns(), &mut sums);
+    assert!((0..50).all(|c| sums[c] == f64::from(all[samples[7]][samples[keep[c]]])));
+}
