@@ -100,7 +100,11 @@ impl<'a> Solver<'a> {
         let needed = blocked::fewest_bytes(source, context);
         if blocks && let Some(allowed) = context.memory.map_or_else(free_memory, Some) {
             if allowed < needed {
-                return Err(Error::Memory { what: "the packed table, the model and the smallest working set", needed, allowed });
+                let what = "the packed table, the model and the smallest working set";
+                return Err(match context.memory {
+                    Some(allowed) => Error::Memory { what, needed, allowed },
+                    None => Error::FreeMemory { what, needed, free: allowed },
+                });
             }
             set_bytes = allowed - blocked::bytes_beside_set(source, context);
         }

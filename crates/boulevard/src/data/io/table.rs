@@ -8,6 +8,7 @@ use super::number;
 use super::onehot;
 use super::options::{Missing, ReadOptions, TargetKind};
 use super::roles::{Column, Kind, Role, assign};
+use super::room::Room;
 use crate::data::{Csr, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::Result;
 
@@ -157,6 +158,12 @@ impl Table {
         self.columns.len()
     }
 
+    /// Number of features.
+    #[cfg(feature = "parquet")]
+    pub(super) fn features(&self) -> usize {
+        self.feature_names.len()
+    }
+
     /// Forgets a row that was begun.
     pub(super) fn begin_row(&mut self) {
         let row = &mut self.row;
@@ -285,6 +292,18 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// Makes room for one more row, or says what the whole table needs.
+    #[inline]
+    pub(super) fn make_room(&mut self, room: &Room) -> Result<()> {
+        let width = self.feature_names.len();
+        match &mut self.values {
+            Values::Dense(values) => room.reserve(values, width),
+            Values::Single(values) => room.reserve(values, width),
+            // Of the columns' numbers nobody asks: they take the smaller part.
+            Values::Sparse { values, .. } => room.reserve_beside(values, width.min(1 << 16), size_of::<u32>()),
+        }
     }
 
     /// Adds the row to the table.
