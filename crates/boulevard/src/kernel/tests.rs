@@ -215,3 +215,21 @@ fn a_subset_of_a_subset_has_the_columns_that_were_asked_for() {
     some.weigh(&[7], &[1.0], 1, 0..some.columns(), &mut sums);
     assert!((0..50).all(|c| sums[c] == f64::from(all[samples[7]][samples[keep[c]]])));
 }
+
+/// Where no digit of a distance is left, rows of a fit are refused; a sample that is judged may lie anywhere.
+#[test]
+fn distances_without_digits_are_refused() {
+    let context = Context::single();
+    let x = Matrix::dense(vec![0.0, 1.0, 2.0, 4.0], 4, 1).unwrap();
+    let far = Matrix::dense(vec![1e20], 1, 1).unwrap();
+    for gamma in [1e18, 1e100] {
+        let Err(refused) = rows::<f64>(&Kernel::rbf(gamma), &x, &context) else { panic!("{gamma}") };
+        assert!(refused.to_string().contains("smaller gamma"), "{refused}");
+        assert!(rows::<f32>(&Kernel::rbf(gamma), &x, &context).is_err());
+    }
+    assert!(rows::<f64>(&Kernel::rbf(1e10), &x, &context).is_ok());
+    let apart = cross::<f64>(&Kernel::rbf(1.0), &x, &[], &far, &context).unwrap();
+    let mut values = [1.0; 64];
+    apart.fill(&[0], 0..1, &mut [&mut values]);
+    assert_eq!(values[0], 0.0);
+}
