@@ -231,5 +231,6 @@ fn distances_without_digits_are_refused() {
     let apart = cross::<f64>(&Kernel::rbf(1.0), &x, &[], &far, &context).unwrap();
     let mut values = [1.0; 64];
     apart.fill(&[0], 0..1, &mut [&mut values]);
-    assert_eq!(values[0], 0.0);
+    // The smallest number there is, not zero.
+    assert!(values[0] < 1e-300, "{}", values[0]);
 }

@@ -14,6 +14,7 @@
 //! ```
 
 mod arff;
+mod cells;
 mod complaint;
 mod csv;
 mod libsvm;

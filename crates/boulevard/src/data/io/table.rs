@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::cells::{finite, short_list, truth};
 use super::complaint::{Fault, excerpt};
 use super::names::{NameColumn, is_missing};
 use super::number;
@@ -431,28 +432,4 @@ fn is_text(kind: &Kind) -> bool {
         Kind::Text => true,
         Kind::Nominal(names) => !names.iter().all(|name| number::parse(name.as_bytes()).is_some_and(f64::is_finite)),
     }
-}
-
-fn finite(name: &str, field: &[u8], otherwise: &str) -> std::result::Result<f64, Fault> {
-    match number::parse(field) {
-        Some(value) if value.is_finite() => Ok(value),
-        Some(_) => Err(Fault::Bad(format!("column `{name}`: `{}` is not finite; only finite numbers are allowed", excerpt(field)))),
-        None if otherwise.is_empty() => Err(Fault::Bad(format!("column `{name}`: `{}` is not a number", excerpt(field)))),
-        None => Err(Fault::Bad(format!("column `{name}`: `{}` is not a number; give a number, {otherwise}", excerpt(field)))),
-    }
-}
-
-fn truth(name: &str, field: &[u8]) -> std::result::Result<bool, Fault> {
-    match number::parse(field) {
-        Some(0.0) => Ok(false),
-        Some(1.0) => Ok(true),
-        _ if field.eq_ignore_ascii_case(b"true") => Ok(true),
-        _ if field.eq_ignore_ascii_case(b"false") => Ok(false),
-        _ => Err(Fault::Bad(format!("label column `{name}`: `{}` must be 0 or 1 (or false or true)", excerpt(field)))),
-    }
-}
-
-fn short_list(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(10).map(String::as_str).collect();
-    format!("{{{}{}}}", shown.join(", "), if names.len() > 10 { ", ..." } else { "" })
 }
