@@ -213,7 +213,7 @@ fn a_subset_of_a_subset_has_the_columns_that_were_asked_for() {
     assert_eq!((some.rows(), some.columns()), (150, 50));
     let mut sums = [0.0; 128];
     some.weigh(&[7], &[1.0], 1, 0..some.columns(), &mut sums);
-    assert!((0..50).all(|c| sums[c] == f64::from(all[samples[7]][samples[keep[c]]])));
+    assert!((0..50).all(|c| sums[c] == all[samples[7]][samples[keep[c]]]));
 }
 
 /// Where no digit of a distance is left, rows of a fit are refused; a sample that is judged may lie anywhere.
