@@ -36,7 +36,7 @@ pub fn convert(py: Python<'_>, error: Error) -> PyErr {
         Error::NotFinite { .. } => "NotFiniteError",
         Error::Overflow(_) => "TooLargeError",
         Error::Shape { .. } => "ShapeError",
-        Error::Memory { .. } => "MemoryLimitError",
+        Error::Memory { .. } | Error::FreeMemory { .. } => "MemoryLimitError",
         Error::Device { .. } => "DeviceError",
         Error::Parse { .. } | Error::File { .. } => "FileFormatError",
         // The system's number lets Python pick FileNotFoundError, PermissionError and the like.

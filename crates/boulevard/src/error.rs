@@ -132,6 +132,16 @@ pub enum Error {
         /// Bytes allowed.
         allowed: usize,
     },
+    /// There is no memory limit, but the machine (or the container, or the process's own limit) has too little left.
+    #[error("{what} needs {needed} bytes, but only {free} bytes of memory are free")]
+    FreeMemory {
+        /// What needs the memory.
+        what: &'static str,
+        /// Bytes it needs at least.
+        needed: usize,
+        /// Bytes that are free.
+        free: usize,
+    },
     /// The device that was asked for cannot be used.
     #[error("device {device}: {reason}")]
     Device {

@@ -43,12 +43,24 @@ fn group_room(root: &Path, groups: &str) -> Option<usize> {
             let at: PathBuf = parts[..depth].iter().fold(folder.clone(), |at, part| at.join(part));
             let number = |name: &str| read_to_string(at.join(name)).ok()?.trim().parse::<usize>().ok();
             if let (Some(limit), Some(used)) = (number(limit), number(used)) {
-                let room = limit.saturating_sub(used);
+                let files = read_to_string(at.join("memory.stat")).map_or(0, |text| file_pages(&text));
+                let room = limit.saturating_sub(used.saturating_sub(files));
                 least = Some(least.map_or(room, |least| least.min(room)));
             }
         }
     }
     least
+}
+
+/// Bytes of files that a group's memory holds and gives back when it is asked for more: they count as used, but are as good as free. Groups
+/// of version 1 say what their children hold in lines of their own.
+fn file_pages(statistics: &str) -> usize {
+    let of = |name: &str| {
+        let line = statistics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        line.trim().parse::<usize>().ok()
+    };
+    let both = |prefix: &str| Some(of(&format!("{prefix}inactive_file"))?.saturating_add(of(&format!("{prefix}active_file"))?));
+    both("total_").or_else(|| both("")).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -69,6 +81,15 @@ mod tests {
         write("a/b/memory.max", "max\n");
         write("a/b/memory.current", "200\n");
         assert_eq!(group_room(root.path(), "0::/a/b\n"), Some(700), "no limit of its own, but its parent has one");
+        write("a/memory.stat", "anon 50\ninactive_file 150\nactive_file 60\n");
+        assert_eq!(group_room(root.path(), "0::/a/b\n"), Some(910), "pages of files are given back");
+        write("a/memory.stat", "inactive_file 900\nactive_file 900\n");
+        assert_eq!(group_room(root.path(), "0::/a/b\n"), Some(1000), "but never more than the limit");
+        assert_eq!(
+            file_pages("inactive_file 1\nactive_file 2\ntotal_inactive_file 30\ntotal_active_file 40\n"),
+            70,
+            "version 1, with children"
+        );
         write("memory/x/memory.limit_in_bytes", "500\n");
         write("memory/x/memory.usage_in_bytes", "600\n");
         assert_eq!(group_room(root.path(), "3:cpu:/x\n7:hugetlb,memory:/x\n"), Some(0), "more in use than allowed");

@@ -88,7 +88,7 @@ class ExportError(BoulevardError, ValueError):
 
 
 class MemoryLimitError(BoulevardError, MemoryError):
-    """``memory_limit`` does not hold even the smallest working set."""
+    """``memory_limit``, or the memory that is free where there is no limit, does not hold even the smallest working set."""
 
 
 class DeviceError(BoulevardError, RuntimeError):

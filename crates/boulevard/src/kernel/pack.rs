@@ -110,6 +110,21 @@ pub(super) fn check_starts<T: Real>(recipe: &Recipe<T>, starts: &[T]) -> Result<
     Ok(())
 }
 
+/// Start values beyond this leave no digits of the exponent: a row's distance to itself, the difference of two of them, need not be near zero.
+const MOST_START: f64 = (1u64 << 46) as f64;
+
+/// Fails where the rows of a fit are so far from their middle, in widths of the kernel, that nobody can tell any longer how far they are from
+/// each other. (A sample that is judged may lie anywhere: its values are zero.)
+pub(super) fn check_distances<T: Real>(recipe: &Recipe<T>, starts: &[T]) -> Result<()> {
+    let lost = |start: &T| start.to_f64().is_nan() || start.to_f64().abs() > MOST_START;
+    if recipe.distance && matches!(recipe.formula.finish, Finish::Exp2) && starts.iter().any(lost) {
+        return Err(Error::data(
+            "gamma times the squares of the columns is so large that distances lose their digits: scale the columns, or use a smaller gamma",
+        ));
+    }
+    Ok(())
+}
+
 /// Rows of a table after centring and scaling, row-major, with their start values.
 pub(super) struct PackedTable<T> {
     values: Vec<T>,
@@ -290,6 +305,9 @@ impl<T: Real> PackedRows<T> {
         let center = center(recipe, rows, context)?;
         let queries = PackedTable::new(recipe, &center, rows, context)?;
         let other = columns.map(|columns| PackedTable::new(recipe, &center, columns, context)).transpose()?;
+        if other.is_none() {
+            check_distances(recipe, &queries.starts)?;
+        }
         let table = other.as_ref().unwrap_or(&queries);
         let (packed, len) = (OnceLock::new(), table.len());
         if !(in_parts && columns.is_none()) {

@@ -268,7 +268,8 @@ impl<T: Real> KernelRows<T> for SubsetRows<'_, T> {
     }
 
     fn columns(&self) -> usize {
-        self.samples.len()
+        // Of a subset's subset there may be fewer.
+        self.columns.columns()
     }
 
     fn fill(&self, rows: &[usize], columns: Range<usize>, out: &mut [&mut [T]]) {

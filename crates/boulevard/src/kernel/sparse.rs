@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::pack::{Recipe, check_starts};
+use super::pack::{Recipe, check_distances, check_starts};
 use super::rows::KernelRows;
 use crate::data::Csr;
 use crate::error::Result;
@@ -128,6 +128,9 @@ impl<T: Real> SparseRows<T> {
         meter.spend(stored)?;
         let queries = Arc::new(Stored::new(recipe, rows, &numbers));
         check_starts(recipe, &queries.starts)?;
+        if columns.is_none() {
+            check_distances(recipe, &queries.starts)?;
+        }
         columns.as_ref().map_or(Ok(()), |columns| check_starts(recipe, &columns.starts))?;
         meter.spend(stored)?;
         Ok(Self { formula: recipe.formula, queries, columns, dimensions: numbers.count(), spare: Mutex::default(), isa: context.isa })

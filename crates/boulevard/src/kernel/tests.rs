@@ -200,3 +200,37 @@ fn sums_in_pieces_of_columns_have_the_same_bits() {
         assert!(whole.iter().zip(&pieces).all(|(a, b)| a.to_bits() == b.to_bits()) && whole.len() == pieces.len());
     }
 }
+
+/// Blocks of a pair of classes park rows of a subset: its columns are then fewer than its rows.
+#[test]
+fn a_subset_of_a_subset_has_the_columns_that_were_asked_for() {
+    let x = table(300, 4, 6);
+    let whole = rows::<f32>(&Kernel::rbf(0.3), &x, &Context::single()).unwrap();
+    let all = matrix(&*whole, Isa::detect());
+    let (samples, keep): (Vec<usize>, Vec<usize>) = ((0..300).step_by(2).collect(), (0..150).step_by(3).collect());
+    let subset = SubsetRows::new(&*whole, &samples);
+    let some = subset.restrict(&keep);
+    assert_eq!((some.rows(), some.columns()), (150, 50));
+    let mut sums = [0.0; 128];
+    some.weigh(&[7], &[1.0], 1, 0..some.columns(), &mut sums);
+    assert!((0..50).all(|c| sums[c] == all[samples[7]][samples[keep[c]]]));
+}
+
+/// Where no digit of a distance is left, rows of a fit are refused; a sample that is judged may lie anywhere.
+#[test]
+fn distances_without_digits_are_refused() {
+    let context = Context::single();
+    let x = Matrix::dense(vec![0.0, 1.0, 2.0, 4.0], 4, 1).unwrap();
+    let far = Matrix::dense(vec![1e20], 1, 1).unwrap();
+    for gamma in [1e18, 1e100] {
+        let Err(refused) = rows::<f64>(&Kernel::rbf(gamma), &x, &context) else { panic!("{gamma}") };
+        assert!(refused.to_string().contains("smaller gamma"), "{refused}");
+        assert!(rows::<f32>(&Kernel::rbf(gamma), &x, &context).is_err());
+    }
+    assert!(rows::<f64>(&Kernel::rbf(1e10), &x, &context).is_ok());
+    let apart = cross::<f64>(&Kernel::rbf(1.0), &x, &[], &far, &context).unwrap();
+    let mut values = [1.0; 64];
+    apart.fill(&[0], 0..1, &mut [&mut values]);
+    // The smallest number there is, not zero.
+    assert!(values[0] < 1e-300, "{}", values[0]);
+}

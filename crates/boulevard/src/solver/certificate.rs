@@ -58,6 +58,26 @@ pub(super) fn settle(problem: &DualProblem<'_>, b: &mut [f64]) {
     }
 }
 
+/// Draws a point that is worse than zero back to the best one on the way there. Steps at bounds beyond all digits may be lost in rounding, and
+/// nothing is better than what they leave. Whether it was one.
+pub(super) fn draw_back(problem: &DualProblem<'_>, b: &mut [f64], g: &mut [f64]) -> bool {
+    let (mut square, mut rest) = (0.0, 0.0);
+    for i in 0..b.len() {
+        square += b[i] * (g[i] - problem.linear[i]);
+        rest += b[i] * problem.linear[i] + problem.kink * b[i].abs();
+    }
+    let objective = 0.5 * square + rest;
+    // What is no number at all is an error, and others say so.
+    if objective <= 0.0 || !objective.is_finite() {
+        return false;
+    }
+    let share = (-rest / square).max(0.0);
+    for i in 0..b.len() {
+        (b[i], g[i]) = (share * b[i], problem.linear[i] + share * (g[i] - problem.linear[i]));
+    }
+    true
+}
+
 /// Derivatives of the objective when a variable at `b` with gradient `g` grows and when it falls.
 pub(super) fn slopes(problem: &DualProblem<'_>, b: f64, g: f64) -> (f64, f64) {
     let up = if b >= 0.0 { g + problem.kink } else { g - problem.kink };
@@ -120,4 +140,22 @@ fn multipliers(problem: &DualProblem<'_>, b: &[f64], g: &[f64]) -> ([f64; 2], f6
         offsets[1] = offsets[0];
     }
     (offsets, violation.max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::dual::Equality;
+
+    #[test]
+    fn a_point_worse_than_zero_is_drawn_back() {
+        let (lower, upper) = ([0.0, -1e9], [1e9, 0.0]);
+        let problem = DualProblem { linear: &[-1.0, 1.0], lower: &lower, upper: &upper, kink: 0.0, equality: Equality::Sum, start: None };
+        // K is the identity: the objective b^2 - 2 b of (b, -b) is least at 1.
+        for (b, expected) in [(4.0, 1.0), (1.5, 1.5), (2f64.powi(500), 1.0)] {
+            let (mut point, mut gradient) = ([b, -b], [b - 1.0, 1.0 - b]);
+            assert_eq!(draw_back(&problem, &mut point, &mut gradient), b != expected);
+            assert_eq!((point, gradient), ([expected, -expected], [expected - 1.0, 1.0 - expected]), "{b}");
+        }
+    }
 }

@@ -28,12 +28,38 @@ pub(super) fn polish(
     b: &mut Vec<f64>,
     gradient: &mut Vec<f64>,
 ) -> Result<()> {
-    if b.len() <= SMALL { finish(source, diagonal, problem, b, gradient) } else { Ok(()) }
+    if b.len() <= SMALL { finish(&source.double()?, usize::MAX, diagonal, problem, b, gradient) } else { Ok(()) }
 }
 
-/// The same for any number of samples, where few variables are free.
+/// Kernel rows in double precision, however they are made.
+pub(super) trait ExactRows {
+    /// A row that is in memory.
+    fn resident(&self, row: usize) -> Option<&[f64]>;
+    /// Writes rows of `n` values; there is room for whole panels.
+    fn fill(&self, rows: &[usize], n: usize, out: &mut [&mut [f64]]) -> Result<()>;
+    /// `K b`
+    fn product(&self, b: &[f64]) -> Result<Vec<f64>>;
+}
+
+impl ExactRows for &dyn KernelRows<f64> {
+    fn resident(&self, row: usize) -> Option<&[f64]> {
+        KernelRows::resident(*self, row)
+    }
+
+    fn fill(&self, rows: &[usize], n: usize, out: &mut [&mut [f64]]) -> Result<()> {
+        KernelRows::fill(*self, rows, 0..n, out);
+        Ok(())
+    }
+
+    fn product(&self, b: &[f64]) -> Result<Vec<f64>> {
+        Ok(KernelRows::product(*self, b))
+    }
+}
+
+/// The same for any number of samples, where few variables are free; at most so many values of their rows are kept.
 pub(super) fn finish(
-    source: &dyn KernelSource,
+    rows: &dyn ExactRows,
+    most_values: usize,
     diagonal: &[f64],
     problem: &DualProblem<'_>,
     b: &mut Vec<f64>,
@@ -44,17 +70,18 @@ pub(super) fn finish(
     if start == 0.0 {
         return Ok(());
     }
-    let mut rows = FreeRows::new(source, n)?;
+    let mut rows = FreeRows::new(rows, most_values, n);
+    let most = MOST_FREE.min(most_values / n.max(1));
     let mut point = b.clone();
     let mut free = free_set(problem, &point);
     // Followed through the steps of a small problem it is exact enough to start from; what is kept at the end is computed anew.
     let mut known = Some(gradient.clone());
     let largest = diagonal.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
     for _ in 0..MOST_ROUNDS {
-        if free.is_empty() || free.len() > MOST_FREE {
+        if free.is_empty() || free.len() > most {
             break;
         }
-        rows.load(&free);
+        rows.load(&free)?;
         let mut g = match known.take() {
             Some(gradient) => gradient,
             None => rows.gradient(problem, &point)?,
@@ -128,7 +155,8 @@ fn free_set(problem: &DualProblem<'_>, b: &[f64]) -> Vec<usize> {
 
 /// Rows of the free variables in double precision; rows computed before are kept.
 struct FreeRows<'a> {
-    kernel: &'a dyn KernelRows<f64>,
+    kernel: &'a dyn ExactRows,
+    most_values: usize,
     width: usize,
     n: usize,
     have: Vec<usize>,
@@ -137,22 +165,27 @@ struct FreeRows<'a> {
 }
 
 impl<'a> FreeRows<'a> {
-    fn new(source: &'a dyn KernelSource, n: usize) -> Result<Self> {
-        Ok(Self { kernel: source.double()?, width: kernel::padded(n), n, have: Vec::new(), values: Vec::new(), order: Vec::new() })
+    fn new(kernel: &'a dyn ExactRows, most_values: usize, n: usize) -> Self {
+        Self { kernel, most_values, width: kernel::padded(n), n, have: Vec::new(), values: Vec::new(), order: Vec::new() }
     }
 
-    fn load(&mut self, free: &[usize]) {
+    fn load(&mut self, free: &[usize]) -> Result<()> {
         if free.iter().all(|&i| self.kernel.resident(i).is_some()) {
             self.order = free.to_vec();
-            return;
+            return Ok(());
         }
-        let missing: Vec<usize> = free.iter().copied().filter(|i| !self.have.contains(i)).collect();
+        let missing = |have: &[usize]| free.iter().copied().filter(|i| !have.contains(i)).collect::<Vec<usize>>();
+        if (self.have.len() + missing(&self.have).len()) * self.n > self.most_values {
+            (self.have, self.values) = (Vec::new(), Vec::new());
+        }
+        let missing = missing(&self.have);
         let old = self.values.len();
         self.values.resize(old + missing.len() * self.width, 0.0);
         let mut out: Vec<&mut [f64]> = self.values[old..].chunks_exact_mut(self.width).collect();
-        self.kernel.fill(&missing, 0..self.n, &mut out);
+        self.kernel.fill(&missing, self.n, &mut out)?;
         self.have.extend(missing);
         self.order = free.iter().map(|i| self.have.iter().position(|h| h == i).expect("just loaded")).collect();
+        Ok(())
     }
 
     /// The row of the `f`th free variable.
@@ -178,7 +211,7 @@ impl<'a> FreeRows<'a> {
     }
 
     fn gradient(&self, problem: &DualProblem<'_>, b: &[f64]) -> Result<Vec<f64>> {
-        let mut sums = self.kernel.product(b);
+        let mut sums = self.kernel.product(b)?;
         sums.iter_mut().zip(problem.linear).for_each(|(s, q)| *s += q);
         Ok(sums)
     }

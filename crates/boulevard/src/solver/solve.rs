@@ -2,7 +2,7 @@
 
 use super::blocked;
 use super::blocks::{CardCopy, Choice, choose_card};
-use super::certificate::{certify, settle, violation};
+use super::certificate::{Certificate, certify, draw_back, settle, violation};
 use super::dual::{DualProblem, DualSolution, Equality, Options};
 use super::estimate::Estimate;
 use super::polish::polish;
@@ -100,7 +100,11 @@ impl<'a> Solver<'a> {
         let needed = blocked::fewest_bytes(source, context);
         if blocks && let Some(allowed) = context.memory.map_or_else(free_memory, Some) {
             if allowed < needed {
-                return Err(Error::Memory { what: "the packed table, the model and the smallest working set", needed, allowed });
+                let what = "the packed table, the model and the smallest working set";
+                return Err(match context.memory {
+                    Some(allowed) => Error::Memory { what, needed, allowed },
+                    None => Error::FreeMemory { what, needed, free: allowed },
+                });
             }
             set_bytes = allowed - blocked::bytes_beside_set(source, context);
         }
@@ -194,11 +198,19 @@ impl<'a> Solver<'a> {
     pub fn solve_from(&mut self, problem: &DualProblem<'_>, known: Option<Known>, options: &Options) -> Result<DualSolution> {
         problem.validate()?;
         let most = options.max_iterations.unwrap_or(u64::MAX);
-        let Some(patience) = self.patience(problem).filter(|patience| *patience < most) else {
-            return self.solve_by_steps(problem, known, options);
+        let mut solution = match self.patience(problem).filter(|patience| *patience < most) {
+            None => self.solve_by_steps(problem, known, options)?,
+            Some(patience) => {
+                let solution = self.solve_by_steps(problem, known, &Options { max_iterations: Some(patience), ..*options })?;
+                if solution.stop == StopReason::MaxIterations { self.through_weights(problem, solution, options)? } else { solution }
+            }
         };
-        let solution = self.solve_by_steps(problem, known, &Options { max_iterations: Some(patience), ..*options })?;
-        if solution.stop == StopReason::MaxIterations { self.through_weights(problem, solution, options) } else { Ok(solution) }
+        let lost = solution.stop == StopReason::Rounding && problem.start.is_none();
+        if lost && draw_back(problem, &mut solution.coefficients, &mut solution.gradient) {
+            let Certificate { offsets, objective, violation, gap } = certify(problem, &solution.coefficients, &solution.gradient);
+            solution = DualSolution { offsets, objective, violation, gap, ..solution };
+        }
+        Ok(solution)
     }
 
     /// The same by pair steps, blocks, or one variable at a time.

@@ -243,7 +243,7 @@ pub(crate) fn held_out_values<L: Learner>(
         let fit = context.beside(train.x.bytes(), "the rows that probabilities are fitted on", |context| learner.fit_in(&train, context));
         let model = match fit {
             Ok(model) => model,
-            Err(error @ (Error::Stopped { .. } | Error::Memory { .. })) => return Err(error),
+            Err(error @ (Error::Stopped { .. } | Error::Memory { .. } | Error::FreeMemory { .. })) => return Err(error),
             Err(_) => continue,
         };
         let reason = model.report().stop;

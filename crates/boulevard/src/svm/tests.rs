@@ -275,3 +275,14 @@ fn few_distinct_rows_do_not_turn_probabilities_around() {
     let slope = model.calibration.as_ref().unwrap().sigmoids[0].a;
     assert!(slope < 0.0, "larger values speak for the first class: {slope}");
 }
+
+/// Pairs of classes with more rows than pair steps are for: blocks, some of whose rows are parked.
+#[test]
+fn large_pairs_of_classes_are_solved_by_blocks() {
+    let data = three_classes(9_000);
+    let svc = Svc { kernel: Kernel::rbf(0.3), penalty: Penalty::C(10.0), ..Svc::default() };
+    let two = svc.fit_in(&data, &Context { threads: 2, ..Context::default() }).unwrap();
+    assert!(two.report.gap < 1e-2 && two.report.violation <= 1e-3, "{:?}", two.report);
+    assert!(two.report.route.to_string().starts_with("blocks"), "{}", two.report.route);
+    assert_eq!(two.machine, svc.fit_in(&data, &Context::single()).unwrap().machine);
+}

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::options::Missing;
+use super::room::{Place, Room};
 use crate::error::{Error, Result};
 
 /// One bad line of a file.
@@ -38,12 +39,19 @@ pub(super) struct Complaints<'a> {
     pub(super) problems: usize,
     /// Lines of the rows left out by [`Missing::DropRow`], so far.
     pub(super) dropped: Vec<usize>,
+    /// What the rows may take.
+    pub(super) room: Room,
 }
 
 impl<'a> Complaints<'a> {
     /// Stops at the first bad line unless there is a `report` to tell it to.
     pub(super) fn new(path: &Path, policy: Missing, report: Option<&'a mut dyn FnMut(Problem)>) -> Self {
-        Self { path: path.to_owned(), policy, report, problems: 0, dropped: Vec::new() }
+        Self { path: path.to_owned(), policy, report, problems: 0, dropped: Vec::new(), room: Room::new(Place::default()) }
+    }
+
+    /// The same about a file whose place is known.
+    pub(super) fn within(self, room: Room) -> Self {
+        Self { room, ..self }
     }
 
     /// The file, for messages.

@@ -14,6 +14,7 @@
 //! ```
 
 mod arff;
+mod cells;
 mod complaint;
 mod csv;
 mod libsvm;
@@ -24,6 +25,7 @@ mod onehot;
 mod options;
 mod parquet;
 mod roles;
+mod room;
 mod sink;
 mod source;
 mod table;
@@ -42,6 +44,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use complaint::Complaints;
 pub(crate) use complaint::excerpt;
+use room::{Place, Room};
 use source::Source;
 use writing::Layout;
 
@@ -104,13 +107,14 @@ impl Dataset<'_> {
 /// [`Dataset::read_with`], with what was left out: the first mistake ends it.
 pub fn read_whole(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan> {
     let path = path.as_ref();
-    read_source(source::open(path)?, path, Some(path), options, None)
+    let (source, place) = source::open(path)?;
+    read_source(source, place, path, Some(path), options, None)
 }
 
 /// [`read_whole`] for bytes from anywhere; `name` as in [`Dataset::read_from`].
 pub fn read_whole_from(reader: impl Read, name: &str, options: &ReadOptions) -> Result<Scan> {
     let source = source::unpack(reader).map_err(|error| Error::io(name, error))?;
-    read_source(source, Path::new(name), None, options, None)
+    read_source(source, Place::default(), Path::new(name), None, options, None)
 }
 
 /// Reads a file to its end and calls `report` for every bad line; what is sound is returned.
@@ -118,18 +122,20 @@ pub fn read_whole_from(reader: impl Read, name: &str, options: &ReadOptions) -> 
 /// An error is returned only where there is no going on: the file cannot be read, its header is wrong, or it has no rows at all.
 pub fn scan(path: impl AsRef<Path>, options: &ReadOptions, report: &mut dyn FnMut(Problem)) -> Result<Scan> {
     let path = path.as_ref();
-    read_source(source::open(path)?, path, Some(path), options, Some(report))
+    let (source, place) = source::open(path)?;
+    read_source(source, place, path, Some(path), options, Some(report))
 }
 
 /// [`scan`] for bytes from anywhere; `name` as in [`Dataset::read_from`].
 pub fn scan_from(reader: impl Read, name: &str, options: &ReadOptions, report: &mut dyn FnMut(Problem)) -> Result<Scan> {
     let source = source::unpack(reader).map_err(|error| Error::io(name, error))?;
-    read_source(source, Path::new(name), None, options, Some(report))
+    read_source(source, Place::default(), Path::new(name), None, options, Some(report))
 }
 
 /// `file` is where the source comes from, if it is a file: formats that are read from their end look there.
 fn read_source(
     mut source: Source<'_>,
+    place: Place,
     path: &Path,
     file: Option<&Path>,
     options: &ReadOptions,
@@ -139,7 +145,7 @@ fn read_source(
         Some(format) => format,
         None => source::sniff(&mut source).map_err(|error| Error::io(path, error))?,
     };
-    let mut complaints = Complaints::new(path, options.missing, report);
+    let mut complaints = Complaints::new(path, options.missing, report).within(Room::new(place));
     let data = match format {
         Format::Libsvm => libsvm::read(source, options, &mut complaints)?,
         Format::Csv => csv::read(source, options, &mut complaints)?,

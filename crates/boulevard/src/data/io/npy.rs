@@ -12,7 +12,6 @@ use super::source::Source;
 use super::table::Table;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::memory::free_memory;
 
 /// How every file begins.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -145,11 +144,7 @@ pub(super) fn read(mut source: Source<'_>, options: &ReadOptions, complaints: &m
         let table = match &mut table {
             Some(table) => table,
             none => {
-                let allowed = free_memory().unwrap_or(usize::MAX);
-                let needed = rows.saturating_mul(columns).saturating_mul(if options.single { 4 } else { 8 });
-                if needed > allowed {
-                    return Err(Error::Memory { what: "the table in the file", needed, allowed });
-                }
+                complaints.room.holds(rows, columns, options.single)?;
                 let names = (1..=columns).map(|column| Column { name: column.to_string(), kind: Kind::Number }).collect();
                 none.insert(Table::new(names, &options, false).map_err(|message| complaints.file(message))?)
             }

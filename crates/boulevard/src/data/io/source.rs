@@ -7,6 +7,7 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 
 use super::options::Format;
+use super::room::Place;
 use crate::error::{Error, Result};
 
 /// Bytes read at a time; the first of these tell the format.
@@ -15,17 +16,19 @@ const BUFFER: usize = 1 << 16;
 /// Bytes to be parsed, unpacked, without a byte order mark.
 pub(super) type Source<'a> = Box<dyn BufRead + 'a>;
 
-/// A file, or standard input if the path is `-`.
-pub(super) fn open(path: &Path) -> Result<Source<'static>> {
+/// A file and how far it has been read, or standard input if the path is `-`.
+pub(super) fn open(path: &Path) -> Result<(Source<'static>, Place)> {
     let failed = |source| Error::io(path, source);
     if path.as_os_str() == "-" {
-        return unpack(io::stdin().lock()).map_err(failed);
+        return unpack(io::stdin().lock()).map(|source| (source, Place::default())).map_err(failed);
     }
     let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
+    let facts = file.metadata().map_err(failed)?;
+    if facts.is_dir() {
         return Err(Error::file(path, "is a folder, not a file"));
     }
-    unpack(file).map_err(failed)
+    let place = if facts.is_file() { Place::of(facts.len()) } else { Place::default() };
+    Ok((unpack(place.follow(file)).map_err(failed)?, place))
 }
 
 /// Any reader: gzip is recognised by its two magic bytes, whatever the name says, and a byte order mark is skipped.

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
+use super::cells::{finite, short_list, truth};
 use super::complaint::{Fault, excerpt};
 use super::names::{NameColumn, is_missing};
 use super::number;
 use super::onehot;
 use super::options::{Missing, ReadOptions, TargetKind};
 use super::roles::{Column, Kind, Role, assign};
+use super::room::Room;
 use crate::data::{Csr, Dataset, LabelMatrix, Matrix, Target};
 use crate::error::Result;
 
@@ -157,6 +159,12 @@ impl Table {
         self.columns.len()
     }
 
+    /// Number of features.
+    #[cfg(feature = "parquet")]
+    pub(super) fn features(&self) -> usize {
+        self.feature_names.len()
+    }
+
     /// Forgets a row that was begun.
     pub(super) fn begin_row(&mut self) {
         let row = &mut self.row;
@@ -287,6 +295,18 @@ impl Table {
         Ok(())
     }
 
+    /// Makes room for one more row, or says what the whole table needs.
+    #[inline]
+    pub(super) fn make_room(&mut self, room: &Room) -> Result<()> {
+        let width = self.feature_names.len();
+        match &mut self.values {
+            Values::Dense(values) => room.reserve(values, width),
+            Values::Single(values) => room.reserve(values, width),
+            // Of the columns' numbers nobody asks: they take the smaller part.
+            Values::Sparse { values, .. } => room.reserve_beside(values, width.min(1 << 16), size_of::<u32>()),
+        }
+    }
+
     /// Adds the row to the table.
     pub(super) fn commit_row(&mut self) -> std::result::Result<(), Fault> {
         if self.labels.len() + self.label_names.len() > MOST_LABEL_ENTRIES {
@@ -412,28 +432,4 @@ fn is_text(kind: &Kind) -> bool {
         Kind::Text => true,
         Kind::Nominal(names) => !names.iter().all(|name| number::parse(name.as_bytes()).is_some_and(f64::is_finite)),
     }
-}
-
-fn finite(name: &str, field: &[u8], otherwise: &str) -> std::result::Result<f64, Fault> {
-    match number::parse(field) {
-        Some(value) if value.is_finite() => Ok(value),
-        Some(_) => Err(Fault::Bad(format!("column `{name}`: `{}` is not finite; only finite numbers are allowed", excerpt(field)))),
-        None if otherwise.is_empty() => Err(Fault::Bad(format!("column `{name}`: `{}` is not a number", excerpt(field)))),
-        None => Err(Fault::Bad(format!("column `{name}`: `{}` is not a number; give a number, {otherwise}", excerpt(field)))),
-    }
-}
-
-fn truth(name: &str, field: &[u8]) -> std::result::Result<bool, Fault> {
-    match number::parse(field) {
-        Some(0.0) => Ok(false),
-        Some(1.0) => Ok(true),
-        _ if field.eq_ignore_ascii_case(b"true") => Ok(true),
-        _ if field.eq_ignore_ascii_case(b"false") => Ok(false),
-        _ => Err(Fault::Bad(format!("label column `{name}`: `{}` must be 0 or 1 (or false or true)", excerpt(field)))),
-    }
-}
-
-fn short_list(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(10).map(String::as_str).collect();
-    format!("{{{}{}}}", shown.join(", "), if names.len() > 10 { ", ..." } else { "" })
 }

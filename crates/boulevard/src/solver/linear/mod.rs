@@ -26,7 +26,7 @@ pub use crammer_singer::{ClassesProblem, ClassesSolution, solve_classes};
 use loss::{Certificate, Samples};
 use newton::Point;
 pub use solve::solve_linear;
-use table::LinearTable;
+pub(in crate::solver) use table::LinearTable;
 
 use crate::data::Matrix;
 use crate::observe::{Context, StopReason};

@@ -22,7 +22,7 @@ enum TableRows<'a> {
 }
 
 /// A table of samples with its center and constant column.
-pub(super) struct LinearTable<'a> {
+pub(in crate::solver) struct LinearTable<'a> {
     x: TableRows<'a>,
     /// What is subtracted from every row; empty for nothing.
     center: Vec<f64>,
@@ -34,7 +34,7 @@ pub(super) struct LinearTable<'a> {
 
 impl<'a> LinearTable<'a> {
     /// `centered`: subtract the columns' means (dense tables only).
-    pub(super) fn new(x: &'a Matrix<'a>, centered: bool, constant: Option<f64>, context: &Context<'a>) -> Result<Self> {
+    pub(in crate::solver) fn new(x: &'a Matrix<'a>, centered: bool, constant: Option<f64>, context: &Context<'a>) -> Result<Self> {
         let mut table = Self { x: TableRows::Given(x), center: Vec::new(), constant, context: *context };
         if centered && !x.is_sparse() {
             let mut center = table.backward(&vec![1.0 / x.rows() as f64; x.rows()])?;
@@ -72,7 +72,7 @@ impl<'a> LinearTable<'a> {
     }
 
     /// Weights that a solution has, the constant column's included.
-    pub(super) fn columns(&self) -> usize {
+    pub(in crate::solver) fn columns(&self) -> usize {
         self.x().columns() + usize::from(self.constant.is_some())
     }
 
@@ -123,7 +123,7 @@ impl<'a> LinearTable<'a> {
     }
 
     /// `X w`
-    pub(super) fn forward(&self, w: &[f64]) -> Result<Vec<f64>> {
+    pub(in crate::solver) fn forward(&self, w: &[f64]) -> Result<Vec<f64>> {
         let pieces = self.pieces();
         let parts = parallel::try_map(self.context.threads, pieces.len(), |p| {
             let mut all = vec![0.0; pieces[p].len()];
@@ -150,7 +150,7 @@ impl<'a> LinearTable<'a> {
     }
 
     /// `X' v`; rows with `v = 0` are not read.
-    pub(super) fn backward(&self, v: &[f64]) -> Result<Vec<f64>> {
+    pub(in crate::solver) fn backward(&self, v: &[f64]) -> Result<Vec<f64>> {
         let [mut up, down] = self.backward_sides(v)?;
         up.iter_mut().zip(down).for_each(|(up, down)| *up += down);
         Ok(up)
@@ -238,7 +238,7 @@ impl<'a> LinearTable<'a> {
     }
 
     /// Writes one row, centered, with its constant, into the start of `to`.
-    pub(super) fn copy_row(&self, row: usize, to: &mut [f64]) {
+    pub(in crate::solver) fn copy_row(&self, row: usize, to: &mut [f64]) {
         let d = self.x().columns();
         match self.x() {
             Matrix::F64(x) if !self.center.is_empty() => {

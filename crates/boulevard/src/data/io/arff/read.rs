@@ -33,6 +33,7 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
             table = Some((Table::new(columns, &options, sparse).map_err(|message| complaints.file(message))?, sparse));
         }
         let Some((table, stored_sparse)) = &mut table else { break };
+        table.make_room(&complaints.room)?;
         table.begin_row();
         let row = match (sparse, *stored_sparse) {
             (true, true) => sparse_row(line, table, &mut given),

@@ -27,8 +27,7 @@ pub(in super::super) fn read(mut source: Source<'_>, options: &ReadOptions, comp
     }
     // Whether a column is text is known only at its end, so the bytes are kept and read twice. Turning a column of numbers into text on
     // the way would lose how they were written (`01` and `1`).
-    let mut bytes = Vec::new();
-    source.read_to_end(&mut bytes).map_err(|error| Error::io(complaints.path(), error))?;
+    let bytes = complaints.room.read_to_end(&mut source)?.map_err(|error| Error::io(complaints.path(), error))?;
     let mut first = reader(&bytes[..], separator, crlf);
     let (mut columns, line) = header(&mut first, complaints)?;
     check_header(&(columns.clone(), line), options, complaints)?;
@@ -117,6 +116,7 @@ fn rows<R: Read>(
     let width = table.width();
     let mut record = ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(|error| failed(error, complaints))? {
+        table.make_room(&complaints.room)?;
         table.begin_row();
         let row = if record.len() == width {
             record.iter().enumerate().try_for_each(|(column, field)| table.cell(column, field.trim_ascii()))

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::super::complaint::{Complaints, Fault, excerpt};
 use super::super::number;
 use super::super::options::ReadOptions;
+use super::super::room::{Place, Room};
 use super::super::source::{Lines, Source, open, unpack};
 use super::read::{Labels, check_options, pairs, split_line};
 use crate::data::{Dataset, Matrix};
@@ -31,16 +32,17 @@ pub struct Precomputed {
 
 /// Reads a precomputed kernel from a file. Every row must hold all values, `1:` to `n:`; zeros are not left out.
 pub fn read_precomputed(path: impl AsRef<Path>, options: &ReadOptions, purpose: PrecomputedUse) -> Result<Precomputed> {
-    read(open(path.as_ref())?, path.as_ref(), options, purpose)
+    let (source, place) = open(path.as_ref())?;
+    read(source, place, path.as_ref(), options, purpose)
 }
 
 /// Reads a precomputed kernel from any reader; `name` stands in the messages.
 pub fn read_precomputed_from(reader: impl Read, name: &str, options: &ReadOptions, purpose: PrecomputedUse) -> Result<Precomputed> {
-    read(unpack(reader).map_err(|source| Error::io(name, source))?, Path::new(name), options, purpose)
+    read(unpack(reader).map_err(|source| Error::io(name, source))?, Place::default(), Path::new(name), options, purpose)
 }
 
-fn read(source: Source<'_>, path: &Path, options: &ReadOptions, purpose: PrecomputedUse) -> Result<Precomputed> {
-    let mut complaints = Complaints::new(path, options.missing, None);
+fn read(source: Source<'_>, place: Place, path: &Path, options: &ReadOptions, purpose: PrecomputedUse) -> Result<Precomputed> {
+    let mut complaints = Complaints::new(path, options.missing, None).within(Room::new(place));
     check_options(options, &complaints)?;
     if options.group.is_some() || options.weight.is_some() {
         return Err(complaints.file("groups and weights cannot be read from a precomputed kernel"));

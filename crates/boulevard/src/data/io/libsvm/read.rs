@@ -272,6 +272,7 @@ pub(in super::super) fn read(source: Source<'_>, options: &ReadOptions, complain
                 if table.width() > least {
                     wide.push((number, table.len(), table.width()));
                 }
+                table.make_room(&complaints.room)?;
                 table.commit();
                 weights.extend(cost.filter(|_| options.weight.is_some()));
                 group.into_iter().for_each(|group| groups.push(group));

@@ -1,6 +1,7 @@
 //! The rows of a LIBSVM file while it is read: sparse, or, where single precision is asked for and most places are filled, dense.
 
 use super::super::complaint::Fault;
+use super::super::room::Room;
 use super::read::pairs;
 use crate::data::{Csr, Matrix};
 use crate::error::Result;
@@ -69,6 +70,18 @@ impl Rows {
     /// One more than the largest index of the row that was read.
     pub(super) fn width(&self) -> usize {
         self.indices.last().map_or(0, |&last| last as usize + 1)
+    }
+
+    /// Makes room for the row that was read, or says what the whole table needs.
+    pub(super) fn make_room(&mut self, room: &Room) -> Result<()> {
+        let count = self.indices.len();
+        match &mut self.kept {
+            Kept::Sparse { indices, values, .. } => {
+                let [of_index, of_value] = [size_of::<u32>(), size_of::<f64>()];
+                room.reserve_beside(indices, count, of_value).and_then(|()| room.reserve_beside(values, count, of_index))
+            }
+            Kept::Dense { width, values } => room.reserve(values, *width),
+        }
     }
 
     /// Adds the row that was read.

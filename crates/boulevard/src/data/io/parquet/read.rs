@@ -37,10 +37,7 @@ pub(in super::super) fn read(
     let path = complaints.path().to_owned();
     let failed = |error| Error::io(&path, error);
     let plain = file.map(plain_file).transpose().map_err(failed)?.flatten();
-    let mut bytes = Vec::new();
-    if plain.is_none() {
-        source.read_to_end(&mut bytes).map_err(failed)?;
-    }
+    let bytes = if plain.is_none() { complaints.room.read_to_end(&mut source)?.map_err(failed)? } else { Vec::new() };
     drop(source);
     // The crate asserts what it believes of a file; a damaged one can prove it wrong, and that is not our caller's end.
     let caught = catch_unwind(AssertUnwindSafe(|| match plain {
@@ -116,8 +113,14 @@ fn read_chunks(chunks: impl ChunkReader + 'static, options: &ReadOptions, compla
             if rows == 0 {
                 break;
             }
+            if number == 0 {
+                // The file says how many rows it has, and some of them are there.
+                let rows = usize::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0);
+                complaints.room.holds(rows, table.features(), options.single)?;
+            }
             for row in 0..rows {
                 number += 1;
+                table.make_room(&complaints.room)?;
                 table.begin_row();
                 let result = cells.iter_mut().try_for_each(|(column, cells)| cells.give(row, *column, &mut table));
                 complaints.judge(number, result.and_then(|()| table.commit_row()))?;

@@ -73,9 +73,9 @@ fn what_cannot_be_read_is_said() {
 #[cfg(target_os = "linux")]
 fn a_table_larger_than_memory_is_refused_at_its_first_rows() {
     let bytes = file(&header("<f4", "(9999999999999, 20)"), &vec![0; 2 << 20]);
-    let Err(crate::Error::Memory { needed, allowed, .. }) = read(&bytes) else { panic!("there is no such memory") };
+    let Err(crate::Error::FreeMemory { needed, free, .. }) = read(&bytes) else { panic!("there is no such memory") };
     assert_eq!(needed, 9_999_999_999_999 * 80);
-    assert!((1..needed).contains(&allowed));
+    assert!((1..needed).contains(&free));
 }
 
 #[test]
