@@ -92,6 +92,16 @@ def test_iteration_limit_warns(hard):
     assert model.fit_status_ == 1 and model.n_iter_.tolist() == [10]
 
 
+def test_steps_that_creep_end():
+    # Columns of scales from 1 to 800 000: pair steps would go on for years.
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(15, 5)) * 30.0 ** np.arange(5)
+    y = np.sign(X[:, 0] + rng.normal(size=15))
+    with pytest.warns(ConvergenceWarning, match=r"steps crept past .*StandardScaler.*lower C, raise tol or set max_iter"):
+        model = SVC(kernel="linear").fit(X, y)
+    assert model.fit_status_ == 1 and 0 < model.dual_gap_ < 1 and model.n_iter_.tolist() == [10_000_000]
+
+
 def test_more_digits_than_there_are_warn_in_their_own_words():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 5))

@@ -361,6 +361,8 @@ class NativeEstimator(CallbackSupportMixin, SharedParameters, BaseEstimator):
 
     def _limit(self) -> tuple[str, str]:
         """What ended a fit of status 1, and the cure."""
+        if self.max_iter == -1:
+            return "steps crept past all that such problems take", "lower C, raise tol or set max_iter"
         return f"max_iter={self.max_iter}", "raise max_iter"
 
     # ------------------------------------------------------------ judging

@@ -29,7 +29,7 @@ cache_size : float, default=200
     Megabytes of kernel rows to keep at most. The default stands for what the fit can use, up to a quarter of the memory that is free
     (large tables with few features keep none); every other number is a limit.
 max_iter : int, default=-1
-    Steps at most; -1 means no limit.
+    Steps at most; -1 means ten million, or 10 000 per row if that is more.
 """,
     "classifier": """
 {class_weight}

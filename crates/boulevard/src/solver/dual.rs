@@ -114,7 +114,7 @@ pub struct DualSolution {
 pub struct Options {
     /// The KKT violation to reach.
     pub tolerance: f64,
-    /// Steps at most; none means no limit.
+    /// Steps at most; none means ten million, or 10 000 per sample if that is more.
     pub max_iterations: Option<u64>,
     /// Whether to leave out samples that seem to have reached their bounds while the rest is solved.
     pub shrinking: bool,

@@ -85,7 +85,7 @@ pub struct SolverSettings {
     pub tolerance: f64,
     /// Megabytes of kernel rows to keep at most; none: what the fit can use, up to a quarter of the memory that is free.
     pub cache_megabytes: Option<f64>,
-    /// Steps at most; none means no limit.
+    /// Steps at most; none means ten million, or 10 000 per sample if that is more.
     pub max_iterations: Option<u64>,
     /// Whether to leave out samples that seem settled while the rest is solved.
     pub shrinking: bool,

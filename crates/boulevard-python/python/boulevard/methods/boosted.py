@@ -103,7 +103,7 @@ class BoostedSVC(LabelsMixin, ClassifierMixin, ProbabilityMixin):
     cache_size : float, default=200
         Megabytes for distances; tables that need more compute kernel rows anew.
     max_iter : int, default=-1
-        Steps of the solver per round at most; -1 means no limit.
+        Steps of the solver per round at most; -1 means ten million, or 10 000 per row if that is more.
     {device}
     {shared}
 
