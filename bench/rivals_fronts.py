@@ -51,6 +51,8 @@ SETS = {
 C_GRID = [2.0**power for power in range(-5, 10, 2)]
 #: What fronts of indefinite kernels judge: twice as many values, and these widths times the rule "scale".
 FINE_C_GRID = [2.0**power for power in range(-5, 10)]
+#: As many values as a front has points, over the same range.
+AS_MANY_C = np.geomspace(min(FINE_C_GRID), max(FINE_C_GRID), 100).tolist()
 WIDTHS = [4.0**power for power in range(-3, 2)]
 MOST_JUDGED = 4000
 
@@ -139,13 +141,15 @@ def indefinite(folder, group, splits, names):
             continue
         X, y = read(folder, name)
         for kernel, more in kernels.items():
-            results = {"SVC tuned over C": [], "tune 15 C x 5 gamma": [], "ParetoSVC": [], "ParetoSVC, gamma='scale'": []}
+            results = {"SVC tuned over C": [], "tune 15 C x 5 gamma": [], "tune 100 C x 5 gamma": [], "ParetoSVC": [],
+                       "ParetoSVC, gamma='scale'": []}
             for seed in range(splits):
                 A, a, B, b = draw(X, y, rows, seed)
                 gammas = [width / (A.shape[1] * A.var()) for width in WIDTHS]
                 makers = {
                     "SVC tuned over C": lambda: tune(A, a, SVC(kernel=kernel, **more), C=C_GRID, n_jobs=1),
                     "tune 15 C x 5 gamma": lambda: tune(A, a, SVC(kernel=kernel, **more), C=FINE_C_GRID, gamma=gammas, n_jobs=1),
+                    "tune 100 C x 5 gamma": lambda: tune(A, a, SVC(kernel=kernel, **more), C=AS_MANY_C, gamma=gammas, n_jobs=1),
                     "ParetoSVC": lambda: ParetoSVC(kernel=kernel, n_jobs=1, **more).fit(A, a),
                     "ParetoSVC, gamma='scale'": lambda: ParetoSVC(kernel=kernel, gamma="scale", n_jobs=1, **more).fit(A, a),
                 }
@@ -153,7 +157,8 @@ def indefinite(folder, group, splits, names):
                     model, seconds = timed(make)
                     results[method].append((np.mean(model.predict(B) != b), seconds))
             report(f"{name}, {kernel}", results, "SVC tuned over C")
-            compare(results, "tune 15 C x 5 gamma", ("ParetoSVC", "ParetoSVC, gamma='scale'"))
+            for grid in ("tune 15 C x 5 gamma", "tune 100 C x 5 gamma"):
+                compare(results, grid, ("ParetoSVC", "ParetoSVC, gamma='scale'"))
 
 
 def tuning(folder, group, splits, names):
