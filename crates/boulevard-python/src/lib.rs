@@ -61,6 +61,10 @@ mod _core {
         // panic.
         let array = numpy::PyArray1::<f64>::zeros(module.py(), 1, false);
         drop(numpy::PyArrayMethods::try_readonly(&array));
+        // While the rest is imported, another core makes memory ready for the first fit. (Whoever forks meanwhile does without.)
+        if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
+            let _ = std::thread::Builder::new().name("boulevard-memory".into()).spawn(|| HEAP.prepare());
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

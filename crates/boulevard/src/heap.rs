@@ -27,6 +27,20 @@ const LONGEST: usize = 4;
 /// How often somebody who finds the waiting mappings locked tries again (a microsecond or two; a new mapping takes longer).
 const TRIES: usize = 64;
 
+/// Bytes that [`Heap::prepare`] makes ready, those that are mapped for it, because vectors ask for more than they fill at first, and those of
+/// one step.
+const READY: usize = 16 << 20;
+const READY_MAPPED: usize = READY + READY / 4;
+const READY_STEP: usize = 1 << 18;
+
+/// Bytes that are ready.
+static READY_LEFT: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the next block of so many bytes has memory that was touched before.
+pub(crate) fn is_ready(bytes: usize) -> bool {
+    bytes >= LARGE && bytes <= READY_LEFT.load(Ordering::Relaxed)
+}
+
 /// How many pieces of work have a limit of memory now.
 static LIMITED: AtomicUsize = AtomicUsize::new(0);
 
@@ -57,12 +71,14 @@ struct Kept {
     blocks: [(usize, usize); MOST_BLOCKS],
     count: usize,
     bytes: usize,
+    /// What is left of the mapping that was made ready: address and bytes.
+    ready: (usize, usize),
 }
 
 impl Heap {
     /// Nothing waits yet.
     pub const fn new() -> Self {
-        Self { kept: Mutex::new(Kept { blocks: [(0, 0); MOST_BLOCKS], count: 0, bytes: 0 }) }
+        Self { kept: Mutex::new(Kept { blocks: [(0, 0); MOST_BLOCKS], count: 0, bytes: 0, ready: (0, 0) }) }
     }
 
     /// The mappings that wait, unless somebody else has them for long: it may be a thread that a fork left behind.
@@ -80,21 +96,40 @@ impl Heap {
     fn take(&self, bytes: usize) -> Option<*mut u8> {
         let mut kept = self.lock()?;
         if LIMITED.load(Ordering::Relaxed) > 0 {
-            kept.leave_room(MOST_KEPT);
+            kept.clear();
             return None;
         }
         let allowed = bytes..=bytes.saturating_mul(LONGEST);
         let fits = (0..kept.count).rev().filter(|&at| allowed.contains(&kept.blocks[at].1));
         let found = fits.min_by_key(|&at| kept.blocks[at].1);
         if found.is_none() && bytes > MOST_KEPT / 2 {
-            kept.leave_room(MOST_KEPT); // A large fit begins: memory does not add up.
+            kept.clear(); // A large fit begins: memory does not add up.
         }
         found.map(|at| kept.remove(at) as *mut u8)
     }
 
-    /// A new mapping, with its length at the head.
-    fn map(bytes: usize) -> *mut u8 {
+    /// A mapping full of zeros: of what was made ready, or a new one, which costs nothing until it is touched.
+    fn take_new(&self, bytes: usize) -> *mut u8 {
+        if READY_LEFT.load(Ordering::Relaxed) > 0
+            && let Some(start) = self.lock().and_then(|mut kept| kept.cut(bytes))
+        {
+            return Self::head(start, bytes);
+        }
         Self::head(system::map(bytes), bytes)
+    }
+
+    /// Makes some memory ready for the first blocks that are asked for: found, cleared and mapped, as later ones find it. Where nobody waits
+    /// for it, that is two thirds of the time of a first fit of 2000 rows. Without effect where the system cannot do it.
+    pub fn prepare(&self) {
+        let start = system::map(READY_MAPPED);
+        if start.is_null() {
+            return;
+        }
+        let made = (0..READY).step_by(READY_STEP).all(|from| system::populate(start.wrapping_add(from), READY_STEP));
+        match self.lock().filter(|kept| made && kept.ready.1 == 0 && LIMITED.load(Ordering::Relaxed) == 0) {
+            Some(mut kept) => kept.set_ready(start as usize, READY_MAPPED),
+            None => system::unmap(start, READY_MAPPED),
+        }
     }
 
     /// Writes down how long a mapping is; its block.
@@ -149,6 +184,31 @@ impl Kept {
         address
     }
 
+    fn set_ready(&mut self, start: usize, bytes: usize) {
+        self.ready = (start, bytes);
+        READY_LEFT.store(bytes.saturating_sub(READY_MAPPED - READY), Ordering::Relaxed);
+    }
+
+    /// A mapping of so many bytes from what was made ready.
+    fn cut(&mut self, bytes: usize) -> Option<*mut u8> {
+        let (start, left) = self.ready;
+        if bytes > left {
+            return None;
+        }
+        self.set_ready(start + bytes, left - bytes);
+        Some(start as *mut u8)
+    }
+
+    /// Gives everything back.
+    fn clear(&mut self) {
+        self.leave_room(MOST_KEPT);
+        let (start, bytes) = self.ready;
+        if bytes > 0 {
+            system::unmap(start as *mut u8, bytes);
+            self.set_ready(0, 0);
+        }
+    }
+
     /// Gives mappings back, those that wait longest first, until one more of so many bytes may wait.
     fn leave_room(&mut self, bytes: usize) {
         while self.count > 0 && (self.count == MOST_BLOCKS || self.bytes + bytes > MOST_KEPT) {
@@ -179,7 +239,7 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match mapped(layout) {
             // SAFETY: a mapping that waits has its head.
-            Some(bytes) => self.take(bytes).map_or_else(|| Self::map(bytes), |mapping| unsafe { mapping.add(HEAD) }),
+            Some(bytes) => self.take(bytes).map_or_else(|| self.take_new(bytes), |mapping| unsafe { mapping.add(HEAD) }),
             // SAFETY: the caller's promise.
             None => unsafe { System.alloc(layout) },
         }
@@ -190,8 +250,7 @@ unsafe impl GlobalAlloc for Heap {
             // SAFETY: the caller's promise.
             return unsafe { System.alloc_zeroed(layout) };
         };
-        // A fresh mapping is zero, and costs nothing until it is touched.
-        let Some(mapping) = self.take(bytes) else { return Self::map(bytes) };
+        let Some(mapping) = self.take(bytes) else { return self.take_new(bytes) };
         // SAFETY: the mapping is ours, and as long as its head says.
         unsafe {
             let block = mapping.add(HEAD);
@@ -199,7 +258,7 @@ unsafe impl GlobalAlloc for Heap {
             let by_hand = if bytes <= CLEARED { layout.size() } else { PAGE - HEAD };
             if bytes > CLEARED && !system::clear(mapping.add(PAGE), length - PAGE) {
                 system::unmap(mapping, length);
-                return Self::map(bytes);
+                return self.take_new(bytes);
             }
             std::ptr::write_bytes(block, 0, by_hand);
             block
@@ -261,6 +320,13 @@ mod system {
         if block == libc::MAP_FAILED { std::ptr::null_mut() } else { block.cast() }
     }
 
+    /// Makes pages ready to be written, with what is in them; whether the system did (Linux does since 5.14).
+    pub(super) fn populate(block: *mut u8, bytes: usize) -> bool {
+        const MADV_POPULATE_WRITE: i32 = 23;
+        // SAFETY: the advice takes no page away and changes no byte.
+        unsafe { libc::madvise(block.cast(), bytes, MADV_POPULATE_WRITE) == 0 }
+    }
+
     pub(super) fn unmap(block: *mut u8, bytes: usize) {
         // SAFETY: callers own these pages and forget them. (That it fails is only possible where they do not exist.)
         unsafe { libc::munmap(block.cast(), bytes) };
@@ -286,6 +352,10 @@ mod system {
 
     pub(super) fn map(_: usize) -> *mut u8 {
         std::ptr::null_mut()
+    }
+
+    pub(super) fn populate(_: *mut u8, _: usize) -> bool {
+        false
     }
 
     pub(super) fn unmap(_: *mut u8, _: usize) {}
@@ -364,6 +434,24 @@ mod tests {
         }
         assert!(waiting() > 0 && waiting() <= MOST_KEPT);
         assert!(heap.kept.lock().expect("nobody panics").count <= MOST_BLOCKS);
+        heap.prepare();
+        assert!(is_ready(READY) && !is_ready(READY + 1) && !is_ready(100), "{READY_LEFT:?}");
+        // SAFETY: as above.
+        unsafe {
+            let (first, second) = (heap.alloc_zeroed(layout(9 * LARGE)), heap.alloc(layout(6 * LARGE)));
+            assert_eq!(second as usize - first as usize, 9 * LARGE + PAGE, "one after the other");
+            assert!(std::slice::from_raw_parts(first, 9 * LARGE).iter().all(|&byte| byte == 0));
+            std::ptr::write_bytes(first, 1, 9 * LARGE);
+            std::ptr::write_bytes(second, 2, 6 * LARGE);
+            assert!(!is_ready(LARGE), "what is left was never touched");
+            let third = heap.alloc(layout(8 * LARGE));
+            assert!(third < first || third > second, "there is no room");
+            for (block, size) in [(first, 9), (second, 6), (third, 8)] {
+                heap.dealloc(block, layout(size * LARGE));
+            }
+        }
+        heap.prepare();
+        assert!(!is_ready(READY), "a part of the first is left, and that is enough");
         let _sparing = Sparing::begin();
         // SAFETY: as above.
         unsafe {

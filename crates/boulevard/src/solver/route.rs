@@ -3,7 +3,8 @@
 //! Both end at the same optimum. With few features a kernel value is cheaper to compute than to fetch, and blocks win from some thousand
 //! rows up. With many features pair steps win as long as the rows that are asked for again and again fit the cache, and lose by an order
 //! of magnitude when they do not. How many those are depends on the problem: under small bounds most samples are settled by one step, and
-//! where all samples are far apart every row is asked for about once, so that keeping rows brings nothing.
+//! where all samples are far apart every row is asked for about once, so that keeping rows brings nothing; where they are near each other
+//! the kernel matrix is nearly one of low rank, and a few rounds of blocks are enough.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -27,6 +28,11 @@ const MANY: f64 = 100.0;
 const LONG: usize = 30_000;
 const FEW_OF_LONG: f64 = 300.0;
 const MANY_OF_LONG: f64 = 600.0;
+/// The same where rows are near each other, whatever their number: blocks need few rounds. (First fits of 10 000 to 16 000 rows, Zen 5,
+/// blocks beside pair steps: 75, 100 and 120 features at C = 1 0.85, 0.9 and 0.97 of the time, at C = 10 0.65, 0.7 and 0.85; a9a at C = 1
+/// and 10 0.7 and 0.55; 150 indicators 0.92 and 1.1; 256 features 1.0; w8a, 300, 0.95 and 1.45; 617 1.5. All in a fifth of the memory.)
+const FEW_OF_NEAR: f64 = 150.0;
+const MANY_OF_NEAR: f64 = 300.0;
 /// Share of the samples whose rows pair steps ask for again and again, the share of long tables, whose rows take longest to come again
 /// (with 100 features, C = 10 and room for a quarter 6000, 10 000, 20 000 and 40 000 rows take 0.77, 0.9, 0.8 and 1.5 times as long as
 /// by blocks), and the share where bounds are small.
@@ -38,7 +44,9 @@ const GENTLE: f64 = 3.0;
 /// Samples are far apart if kernel values of different ones, beside the diagonal, are below this in the mean. (10 000 x 100 at
 /// C = 1: with means of 9e-5 and 4e-8 pair steps take 0.45 s and blocks 0.54 and 0.69, with 1e-27 0.89 and 0.69.)
 const APART: f64 = 1e-10;
-/// Samples that are looked at for it.
+/// And near from this mean on. (With 75 to 120 features blocks won from 0.3 on; with 150 they lost at 0.26.)
+const NEAR: f64 = 0.45;
+/// Samples that are looked at for both.
 const LOOKED_AT: usize = 64;
 
 /// The way a problem was solved, and why.
@@ -60,6 +68,8 @@ pub enum Route {
     Crowded,
     /// Blocks: samples are so far apart that every kernel row is asked for about once.
     Apart,
+    /// Blocks: samples are near each other, so that few rounds are enough.
+    Near,
     /// Blocks after pair steps: kernel rows had to be computed again and again.
     Revised,
     /// Blocks on a graphics card.
@@ -80,8 +90,8 @@ impl Route {
     pub(super) fn is_blocks(self) -> bool {
         match self {
             Self::Small | Self::Coordinates | Self::Indefinite | Self::Cached | Self::Weights => false,
-            Self::Cheap | Self::Crowded | Self::Apart | Self::Revised | Self::Card | Self::Delicate | Self::Shards => true,
-            Self::CardIndefinite | Self::CardThenPairs => true,
+            Self::Cheap | Self::Crowded | Self::Apart | Self::Near | Self::Revised | Self::Card | Self::Delicate => true,
+            Self::Shards | Self::CardIndefinite | Self::CardThenPairs => true,
         }
     }
 
@@ -106,6 +116,7 @@ impl fmt::Display for Route {
             Self::Cheap => "blocks: with so few features for so many rows kernel values are cheaper to compute than to keep",
             Self::Crowded => "blocks: the kernel rows do not fit the cache",
             Self::Apart => "blocks: rows are so far apart that hardly a kernel row is asked for twice",
+            Self::Near => "blocks: rows are so near each other that a few rounds are enough",
             Self::Revised => "blocks after pair steps: kernel rows were computed again and again",
             Self::Card => "blocks on the graphics card",
             Self::Delicate => "blocks, then double precision: single precision could not reach the tolerance",
@@ -150,10 +161,16 @@ pub(super) fn choose(
         _ => return Ok(Route::Crowded),
     }
     let gentle = is_gentle(problem, diagonal);
-    let [few, enough] = if n >= LONG { [FEW_OF_LONG, MANY_OF_LONG] } else { [FEW, MANY] };
-    let many = ((source.dimensions() as f64 - few) / (enough - few)).clamp(0.0, 1.0);
-    // Rows that serve many problems are worth their memory with any number of features.
-    let many = if shared { 1.0 } else { many };
+    let features = source.dimensions() as f64;
+    // Rows that serve many problems are worth their memory with any number of features, near or not.
+    let nearness = if shared || features <= FEW { None } else { nearness(source, context)? };
+    let near = n < LONG && nearness.is_some_and(|nearness| nearness >= NEAR);
+    let [few, enough] = match near {
+        _ if n >= LONG => [FEW_OF_LONG, MANY_OF_LONG],
+        true => [FEW_OF_NEAR, MANY_OF_NEAR],
+        false => [FEW, MANY],
+    };
+    let many = if shared { 1.0 } else { ((features - few) / (enough - few)).clamp(0.0, 1.0) };
     let share = match gentle {
         true => GENTLE_SHARE,
         false if n >= LONG => SHARE_OF_LONG,
@@ -161,9 +178,9 @@ pub(super) fn choose(
     };
     let needed = share * (n as f64).powi(2) * size_of::<f32>() as f64;
     Ok(if needed <= many * cache as f64 {
-        if !shared && are_apart(source, context)? { Route::Apart } else { Route::Cached }
+        if nearness.is_some_and(|nearness| nearness < APART) { Route::Apart } else { Route::Cached }
     } else if many == 0.0 || needed <= cache as f64 {
-        Route::Cheap
+        if near { Route::Near } else { Route::Cheap }
     } else {
         Route::Crowded
     })
@@ -174,11 +191,11 @@ pub(super) fn is_gentle(problem: &DualProblem<'_>, diagonal: f64) -> bool {
     problem.lower.iter().chain(problem.upper).fold(0.0, |most: f64, v| most.max(v.abs())) * diagonal <= GENTLE
 }
 
-/// Whether kernel values between some samples, evenly drawn, are next to nothing. Matrices and functions that were given are not asked.
-fn are_apart(source: &dyn KernelSource, context: &Context<'_>) -> Result<bool> {
-    let Some(view) = source.table() else { return Ok(false) };
+/// The mean kernel value between some samples, evenly drawn, beside the diagonal's. Matrices and functions that were given are not asked.
+fn nearness(source: &dyn KernelSource, context: &Context<'_>) -> Result<Option<f64>> {
+    let Some(view) = source.table() else { return Ok(None) };
     if matches!(view.kernel, Kernel::Precomputed | Kernel::Custom(_)) {
-        return Ok(false);
+        return Ok(None);
     }
     let (n, looked_at) = (view.len(), LOOKED_AT.min(view.len()));
     let x = view.x.select(&(0..looked_at).map(|k| view.sample(k * n / looked_at)).collect::<Vec<_>>());
@@ -190,7 +207,7 @@ fn are_apart(source: &dyn KernelSource, context: &Context<'_>) -> Result<bool> {
         let others = (0..looked_at).filter(|&j| j != i);
         sum += others.map(|j| row[j].abs() / (diagonal[i] * diagonal[j]).abs().sqrt().max(f64::MIN_POSITIVE)).sum::<f64>();
     }
-    Ok(sum < APART * (looked_at * (looked_at - 1)) as f64)
+    Ok(Some(sum / (looked_at * (looked_at - 1)).max(1) as f64))
 }
 
 /// Whether blocks are safe: kernels that are known not to be positive semi-definite stay with pair steps. A matrix or function that was
@@ -273,13 +290,13 @@ mod tests {
     }
 
     #[test]
-    fn samples_far_apart_need_no_cache() {
+    fn samples_far_apart_or_near_need_no_cache() {
         let x = crate::data::Matrix::from_rows(&(0..FEWEST_ROWS).map(|i| vec![i as f64; 100]).collect::<Vec<_>>()).unwrap();
         let context = Context::single();
         let bounds = vec![1.0; FEWEST_ROWS];
         let nothing = vec![0.0; FEWEST_ROWS];
         let problem = DualProblem { linear: &nothing, lower: &nothing, upper: &bounds, kink: 0.0, equality: Equality::Sum, start: None };
-        for (gamma, expected) in [(1.0, Route::Apart), (1e-12, Route::Cached)] {
+        for (gamma, expected) in [(1.0, Route::Apart), (1e-7, Route::Cached), (1e-12, Route::Near)] {
             let source = crate::solver::TableKernel::new(&Kernel::rbf(gamma), &x, &context);
             assert_eq!(choose(&source, &problem, 1.0, usize::MAX, false, &context).unwrap(), expected);
         }
@@ -295,8 +312,10 @@ mod tests {
 
     #[test]
     fn every_way_says_what_it_is() {
-        use Route::{Apart, Cached, Card, CardIndefinite, CardThenPairs, Cheap, Crowded, Delicate, Indefinite, Revised, Shards, Small};
-        let ways = [Small, Indefinite, Cached, Cheap, Crowded, Apart, Revised, Card, Delicate, Shards, CardIndefinite, CardThenPairs];
+        use Route::{
+            Apart, Cached, Card, CardIndefinite, CardThenPairs, Cheap, Crowded, Delicate, Indefinite, Near, Revised, Shards, Small,
+        };
+        let ways = [Small, Indefinite, Cached, Cheap, Crowded, Apart, Near, Revised, Card, Delicate, Shards, CardIndefinite, CardThenPairs];
         assert!(ways.iter().all(|way| way.to_string().starts_with(if way.is_blocks() { "blocks" } else { "pair steps" })));
     }
 }

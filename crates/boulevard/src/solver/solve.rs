@@ -223,7 +223,7 @@ impl<'a> Solver<'a> {
         let mut b = problem.start.map_or_else(|| vec![0.0; problem.len()], <[f64]>::to_vec);
         let chosen = route::choose(self.source, problem, self.largest_diagonal(), self.cache, self.shared, &self.context)?;
         let mut route = match chosen {
-            Route::Small | Route::Cached | Route::Cheap | Route::Crowded | Route::Apart if self.card.is_some() => Route::Card,
+            Route::Small | Route::Cached | Route::Cheap | Route::Crowded | Route::Apart | Route::Near if self.card.is_some() => Route::Card,
             Route::Indefinite if self.card.is_some() => Route::CardIndefinite,
             route => route,
         };

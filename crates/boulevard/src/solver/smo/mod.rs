@@ -58,7 +58,9 @@ const SHRINK_SHARE: f64 = 0.25;
 
 /// How often the context is asked whether to go on, and the steps between two looks at the clock.
 const ASK_EVERY: Duration = Duration::from_millis(10);
-const CLOCK_EVERY: u64 = 16;
+const CLOCK_EVERY: u64 = 64;
+/// Work after which every step is followed by a look.
+const LONG_STEP: usize = PIECE / 16;
 
 /// Steps, and steps per sample, without a smaller violation after which it is asked whether rounding is all that is left: a violation
 /// below so many rounding errors of the numbers in play. Exact steps never need to be asked: each lowers the objective.
@@ -159,11 +161,11 @@ impl<'a, T: Real> Engine<'a, T> {
         let row = (n.next_multiple_of(lanes) * size_of::<T>()).max(1);
         let slots = |bytes: usize| (bytes / row).clamp(FEWEST_SLOTS, n.max(FEWEST_SLOTS));
         let (first_slots, slots) = (slots(budget.first), slots(budget.most));
-        let (mut segments, mut handed_on) = (Vec::new(), false);
+        let (mut segments, mut at_hand) = (Vec::new(), false);
         for first in (0..n).step_by(part.max(1)) {
             let columns = first..(first + part).min(n);
             let mut segment = Segment::new(columns.clone(), lanes, slots);
-            handed_on |= segment.is_handed_on();
+            at_hand |= segment.is_at_hand();
             segment.constant_diagonal = diagonal.iter().all(|v| *v == diagonal[0]);
             segment.diagonal.iter_mut().zip(&diagonal[columns]).for_each(|(to, &v)| *to = T::from_f64(v));
             segments.push(Mutex::new(segment));
@@ -177,7 +179,7 @@ impl<'a, T: Real> Engine<'a, T> {
             starts: (0..n).step_by(part.max(1)).collect(),
             segments,
             // Whoever fits again and again pays for fresh memory once.
-            cache: Cache::new(n, if handed_on { slots } else { first_slots }, slots),
+            cache: Cache::new(n, if at_hand { slots } else { first_slots }, slots),
             clock: 0,
             direction: None,
             watch: None,
@@ -303,7 +305,7 @@ impl<'a, T: Real> Engine<'a, T> {
         let mut watch = self.watch.take().unwrap_or_else(|| Watch::from(*iterations));
         // A step that computes rows of many values is long enough to look at the clock after every one.
         let work = self.samples.len().saturating_mul(self.kernel.work()).saturating_mul(LONG_BLOCK_ROWS);
-        let clock_every = if work > PIECE / CLOCK_EVERY as usize { 1 } else { CLOCK_EVERY };
+        let clock_every = if work > LONG_STEP { 1 } else { CLOCK_EVERY };
         // Without bounds worth the name the problem may have no end at all.
         let endless = is_endless(problem);
         each(&mut self.segments, crew, |segment| segment.look(isa, kink, groups));

@@ -88,9 +88,9 @@ impl<T: Real> Segment<T> {
         self.arena.room() / self.width().max(1)
     }
 
-    /// Whether an earlier fit left memory for its rows.
-    pub(super) fn is_handed_on(&self) -> bool {
-        self.arena.is_handed_on()
+    /// Whether memory for its rows has been written before.
+    pub(super) fn is_at_hand(&self) -> bool {
+        self.arena.is_at_hand()
     }
 
     /// A kernel value of a row.
