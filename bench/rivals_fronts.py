@@ -4,6 +4,7 @@
     python bench/rivals_fronts.py fronts --data DIR [--splits 10]        ParetoSVC() beside tune over 8 C x 5 gamma: errors and seconds
     python bench/rivals_fronts.py indefinite --data DIR [--splits 5]     sigmoid, Epanechnikov, multiquadric: beside SVC tuned over C, and
                                                                          beside tune over the 15 C x 5 gamma that the front compares
+                                                                         (up to 20 splits also over 100 C x 5 gamma, as many as the front)
     python bench/rivals_fronts.py tune --data DIR [--splits 5]           tune() beside SVC(), its old grid over C, and GridSearchCV 5 x 5
     python bench/rivals_fronts.py calibration --data DIR [--splits 3]    log loss, Brier score and ECE of probabilities
 
@@ -55,6 +56,8 @@ FINE_C_GRID = [2.0**power for power in range(-5, 10)]
 AS_MANY_C = np.geomspace(min(FINE_C_GRID), max(FINE_C_GRID), 100).tolist()
 WIDTHS = [4.0**power for power in range(-3, 2)]
 MOST_JUDGED = 4000
+#: Splits up to which the long grid runs.
+MOST_LONG = 20
 
 
 def read(folder, name):
@@ -141,23 +144,21 @@ def indefinite(folder, group, splits, names):
             continue
         X, y = read(folder, name)
         for kernel, more in kernels.items():
-            results = {"SVC tuned over C": [], "tune 15 C x 5 gamma": [], "tune 100 C x 5 gamma": [], "ParetoSVC": [],
-                       "ParetoSVC, gamma='scale'": []}
+            results, grids = {}, {"tune 15 C x 5 gamma": FINE_C_GRID, **({"tune 100 C x 5 gamma": AS_MANY_C} if splits <= MOST_LONG else {})}
             for seed in range(splits):
                 A, a, B, b = draw(X, y, rows, seed)
                 gammas = [width / (A.shape[1] * A.var()) for width in WIDTHS]
                 makers = {
                     "SVC tuned over C": lambda: tune(A, a, SVC(kernel=kernel, **more), C=C_GRID, n_jobs=1),
-                    "tune 15 C x 5 gamma": lambda: tune(A, a, SVC(kernel=kernel, **more), C=FINE_C_GRID, gamma=gammas, n_jobs=1),
-                    "tune 100 C x 5 gamma": lambda: tune(A, a, SVC(kernel=kernel, **more), C=AS_MANY_C, gamma=gammas, n_jobs=1),
+                    **{name: lambda grid=grid: tune(A, a, SVC(kernel=kernel, **more), C=grid, gamma=gammas, n_jobs=1) for name, grid in grids.items()},
                     "ParetoSVC": lambda: ParetoSVC(kernel=kernel, n_jobs=1, **more).fit(A, a),
                     "ParetoSVC, gamma='scale'": lambda: ParetoSVC(kernel=kernel, gamma="scale", n_jobs=1, **more).fit(A, a),
                 }
                 for method, make in makers.items():
                     model, seconds = timed(make)
-                    results[method].append((np.mean(model.predict(B) != b), seconds))
+                    results.setdefault(method, []).append((np.mean(model.predict(B) != b), seconds))
             report(f"{name}, {kernel}", results, "SVC tuned over C")
-            for grid in ("tune 15 C x 5 gamma", "tune 100 C x 5 gamma"):
+            for grid in grids:
                 compare(results, grid, ("ParetoSVC", "ParetoSVC, gamma='scale'"))
 
 
