@@ -6,7 +6,7 @@
 //! few megabytes each and all of slightly different sizes, took 1.6 times as long while every one was mapped anew.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// Blocks from here on come from the system.
@@ -33,12 +33,13 @@ const READY: usize = 16 << 20;
 const READY_MAPPED: usize = READY + READY / 4;
 const READY_STEP: usize = 1 << 18;
 
-/// Bytes that are ready.
+/// Bytes that are ready, and the process that they are ready for: a fork has to copy every page before it writes it.
 static READY_LEFT: AtomicUsize = AtomicUsize::new(0);
+static READY_FOR: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the next block of so many bytes has memory that was touched before.
 pub(crate) fn is_ready(bytes: usize) -> bool {
-    bytes >= LARGE && bytes <= READY_LEFT.load(Ordering::Relaxed)
+    bytes >= LARGE && bytes <= READY_LEFT.load(Ordering::Relaxed) && READY_FOR.load(Ordering::Relaxed) == std::process::id()
 }
 
 /// How many pieces of work have a limit of memory now.
@@ -127,7 +128,10 @@ impl Heap {
         }
         let made = (0..READY).step_by(READY_STEP).all(|from| system::populate(start.wrapping_add(from), READY_STEP));
         match self.lock().filter(|kept| made && kept.ready.1 == 0 && LIMITED.load(Ordering::Relaxed) == 0) {
-            Some(mut kept) => kept.set_ready(start as usize, READY_MAPPED),
+            Some(mut kept) => {
+                READY_FOR.store(std::process::id(), Ordering::Relaxed);
+                kept.set_ready(start as usize, READY_MAPPED);
+            }
             None => system::unmap(start, READY_MAPPED),
         }
     }
