@@ -63,7 +63,7 @@ def work(name, contender, folder):
 
 
 def measure(name, turns, folder):
-    """Medians over turns, by contender."""
+    """Every turn's figures, by contender."""
     results = {contender: [] for contender in CONTENDERS}
     for _ in range(turns):
         for contender in list(results):
@@ -73,7 +73,26 @@ def measure(name, turns, folder):
                 del results[contender]
                 continue
             results[contender].append(json.loads(done.stdout.strip().splitlines()[-1]))
-    return {c: {k: statistics.median(row[k] for row in rows) for k in rows[0]} for c, rows in results.items() if rows}
+    return {contender: rows for contender, rows in results.items() if rows}
+
+
+def median(turns):
+    return {c: {k: statistics.median(row[k] for row in rows) for k in rows[0]} for c, rows in turns.items()}
+
+
+def met(name, turns):
+    """In how many turns what was asked for was met, in a fresh process and later; each turn's figures by themselves."""
+    asked = {"scikit-learn": WORKLOADS[name][4], "the best other": WORKLOADS[name][5]}
+    said = []
+    for rival, times in asked.items():
+        of = [c for c in turns if c != "boulevard"] if rival != "scikit-learn" else [c for c in turns if c == rival]
+        if times is None or not of:
+            continue
+        for when in ("cold", "warm"):
+            ratios = [min(turns[c][i][when] for c in of) / ours[when] for i, ours in enumerate(turns["boulevard"]) if all(i < len(turns[c]) for c in of)]
+            share = f"{sum(ratio >= times for ratio in ratios)} of {len(ratios)}"
+            said.append(f"{rival} x {times}, {when}: {share} ({', '.join(f'{ratio:.1f}' for ratio in ratios)})")
+    return "; ".join(said)
 
 
 def line(name, found):
@@ -132,8 +151,9 @@ def main():
     rows = []
     print(HEAD)
     for name in names:
-        rows.append(line(name, measure(name, options.turns, options.data)))
-        print(rows[-1], flush=True)
+        turns = measure(name, options.turns, options.data)
+        rows.append(line(name, median(turns)))
+        print(rows[-1], f"    {met(name, turns)}", sep="\n", flush=True)
         if options.write:
             write(options.write, rows)
     return None
