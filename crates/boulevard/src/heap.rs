@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// Blocks from here on come from the system.
-const LARGE: usize = 1 << 20;
+const LARGE: usize = 1 << 19;
 /// Bytes that wait at most, and in how many blocks.
 const MOST_KEPT: usize = 64 << 20;
 const MOST_BLOCKS: usize = 32;
@@ -384,6 +384,8 @@ mod system {
 mod tests {
     use super::*;
 
+    const MEGABYTE: usize = 1 << 20;
+
     fn layout(size: usize) -> Layout {
         Layout::from_size_align(size, 8).expect("a size")
     }
@@ -449,16 +451,16 @@ mod tests {
         assert!(is_ready(READY) && !is_ready(READY + 1) && !is_ready(100), "{READY_LEFT:?}");
         // SAFETY: as above.
         unsafe {
-            let (first, second) = (heap.alloc_zeroed(layout(9 * LARGE)), heap.alloc(layout(6 * LARGE)));
-            assert_eq!(second as usize - first as usize, 9 * LARGE + PAGE, "one after the other");
-            assert!(std::slice::from_raw_parts(first, 9 * LARGE).iter().all(|&byte| byte == 0));
-            std::ptr::write_bytes(first, 1, 9 * LARGE);
-            std::ptr::write_bytes(second, 2, 6 * LARGE);
-            assert!(!is_ready(LARGE), "what is left was never touched");
-            let third = heap.alloc(layout(8 * LARGE));
+            let (first, second) = (heap.alloc_zeroed(layout(9 * MEGABYTE)), heap.alloc(layout(6 * MEGABYTE)));
+            assert_eq!(second as usize - first as usize, 9 * MEGABYTE + PAGE, "one after the other");
+            assert!(std::slice::from_raw_parts(first, 9 * MEGABYTE).iter().all(|&byte| byte == 0));
+            std::ptr::write_bytes(first, 1, 9 * MEGABYTE);
+            std::ptr::write_bytes(second, 2, 6 * MEGABYTE);
+            assert!(!is_ready(MEGABYTE), "what is left was never touched");
+            let third = heap.alloc(layout(8 * MEGABYTE));
             assert!(third < first || third > second, "there is no room");
             for (block, size) in [(first, 9), (second, 6), (third, 8)] {
-                heap.dealloc(block, layout(size * LARGE));
+                heap.dealloc(block, layout(size * MEGABYTE));
             }
         }
         heap.prepare();
